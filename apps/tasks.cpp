@@ -481,7 +481,7 @@ void main_program(kit::Options& options) {
         table += "* trained with our own recipe, listed above under the published one\n";
     std::cout << table;
     kit::flush_output();
-    kit::check_result(missed.empty(), "published figure not reached: ", missed, "; more --steps may help");
+    kit::check_result(missed.empty(), "too few right answers: ", missed, "; more --steps may help");
 }
 
 }  // namespace

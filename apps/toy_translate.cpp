@@ -316,6 +316,8 @@ void main_program(kit::Options& options) {
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
+    kit::check_usage(s.data.empty() || !options.was_given("--pairs"),
+                     "--pairs names built-in sentences, and --data others: give one of them");
     kit::check_usage(s.n_best <= s.beam, "--n-best ", s.n_best, " must not be larger than --beam ", s.beam);
     const models::RunFolder folder("toy_translate", s.run, options);
     const bool built_in = s.data.empty();

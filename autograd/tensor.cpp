@@ -61,9 +61,14 @@ Tensor Tensor::randn(const Shape& shape, const Rng& rng) {
     return from_function(shape, [&](uint64_t i) { return rng.normal(i); });
 }
 
-const Ref<Storage>& Tensor::no_storage() {
-    throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
-}
+namespace {
+
+constexpr const char* kEmpty =
+    "this tensor is empty: it was made by Tensor() and never assigned, or moved from";
+
+}  // namespace
+
+const Ref<Storage>& Tensor::no_storage() { throw Error(join("[Tensor] ", kEmpty)); }
 
 const Real* Tensor::no_data() const {
     check(!defined(), "[Tensor] this weight ", shape_, " is packed for decoding: only linear layers and ",
@@ -91,8 +96,7 @@ Real Tensor::item() const {
 }
 
 Tensor& Tensor::require_grad(bool wanted) {
-    check(defined(),
-          "[require_grad] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
+    check(defined(), "[require_grad] ", kEmpty);
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
     if (wanted)
@@ -148,8 +152,7 @@ Tensor Tensor::clone() const {
 }
 
 Tensor Tensor::with_shape(const Shape& shape) const {
-    check(defined(),
-          "[reshape] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
+    check(defined(), "[reshape] ", kEmpty);
     data();  // throws if it is packed
     check(shape.numel() == numel(), "[reshape] the number of elements must stay: from ", shape_, " to ",
           shape);

@@ -10,6 +10,9 @@
 namespace plaingrad::models {
 
 Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
+    check(nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")) ||
+              !nn::checkpoint::exists(nn::checkpoint::in_folder(path, "last.safetensors")),
+          path, ": a run that has not ended; the model is written here at its end");
     const hugging_face::Folder folder(path);
     Filler f = {load_hugging_face<MaskedLanguageModel>(folder, {.on_progress = on_progress}),
                 hugging_face::open_tokenizer(folder)};

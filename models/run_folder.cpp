@@ -19,6 +19,25 @@ namespace fs = std::filesystem;
 using autograd::check;
 using nn::checkpoint::FieldReader;
 
+namespace {
+
+// The program whose run this is; "" if that is not known.
+std::string program_of(const Metadata& checkpoint) {
+    for (const auto& [name, value] : checkpoint)
+        if (name.ends_with(".arguments"))
+            return name.substr(0, name.find('.'));
+    return "";
+}
+std::string program_of(const std::string& file) {
+    try {
+        return program_of(nn::checkpoint::read(file).metadata());
+    } catch (const autograd::Error&) {
+        return "";
+    }
+}
+
+}  // namespace
+
 RunFolder::RunFolder(const std::string& of_program, const std::string& folder, bool resumes)
     : program(of_program), path(folder), top(folder), resumes_(resumes) {}
 
@@ -33,6 +52,12 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
             throw SettingError(autograd::join(name, " must not be negative: got ", number));
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
+    if (of_run.save_every > 0 && settings.was_given("--save-every") && !exists())
+        throw SettingError("--save-every needs --save or --resume");
+    if (of_run.log == "json" && !exists())
+        throw SettingError("--log json needs --save or --resume");
+    if (of_run.report_every > 0 && of_run.report.empty())
+        throw SettingError("--report-every needs --report");
     if (!within.empty() && exists()) {
         path = nn::checkpoint::in_folder(path, within);
         resumes_ = resumes_ && nn::checkpoint::exists(last());
@@ -45,10 +70,8 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         const FieldReader read{checkpoint, program + ".", last()};
-        for (const auto& [name, value] : checkpoint)
-            nn::checkpoint::check_file(!name.ends_with(".arguments") || read.has("arguments"), last(),
-                                       ": this is a run of ", name.substr(0, name.find('.')), ", not of ",
-                                       program);
+        nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
+                                   ": this is a run of ", program_of(checkpoint), ", not of ", program);
         settings.resume(read.required("arguments"), last());
         read("parts", parts);
     } else {
@@ -118,7 +141,8 @@ void RunFolder::lock() {
         locked_ = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) == 0;
         const int why = locked_ ? 0 : errno;
         check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
-        check(!resumes_ || nn::checkpoint::certainly_exists(last()), path,
+        const bool cannot_be_seen = opened_ < 0 && why != ENOENT && why != ENOTDIR;
+        check(!resumes_ || cannot_be_seen || nn::checkpoint::certainly_exists(last()), path,
               ": there is no run in this folder (", last(), ")");
         constexpr int kNoLocks[] = {ENOLCK, EOPNOTSUPP, ENOTSUP};  // the last is another number on macOS
         if (std::find(std::begin(kNoLocks), std::end(kNoLocks), why) != std::end(kNoLocks))
@@ -137,10 +161,15 @@ void RunFolder::claim(const std::string& name) const {
     if (!team().leads())
         return;
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
-    check(resumes_ || !nn::checkpoint::exists(file(name)), file(name),
-          nn::checkpoint::exists(last())
-              ? ": there is a run in this folder already; continue it with --resume " + top
-              : ": this belongs to a model, or to another run; give another folder");
+    if (resumes_ || !nn::checkpoint::exists(file(name)))
+        return;
+    check(nn::checkpoint::exists(last()), file(name),
+          ": this belongs to a model, or to another run; give another folder");
+    const std::string other = program_of(last());
+    check(other.empty() || other == program, file(name), ": there is a run of ", other,
+          " in this folder already; give another folder");
+    throw autograd::Error(autograd::join(
+        file(name), ": there is a run in this folder already; continue it with --resume ", top));
 }
 
 void RunFolder::make() {

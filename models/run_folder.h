@@ -33,8 +33,9 @@ class RunFolder {
 public:
     // For a new run, makes the folder if necessary. To resume a run, restores the settings that it began
     // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
-    // it cannot be written; and SettingError for more processes than parts. within: a subfolder, for a
-    // program with several runs. Every process must see the folder.
+    // it cannot be written; and SettingError for more processes than parts, and for what would have no
+    // effect: stop_after, log and a --save-every that was given without a folder, report_every without a
+    // page. within: a subfolder, for a program with several runs. Every process must see the folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.

@@ -65,7 +65,8 @@ struct Translator {
     // FileError naming the file for any other.
     static Translator load(const std::string& path);
 
-    // The best translation of one line.
+    // The best translation of one line; of one that is longer than the model can read, that of its beginning
+    // (see Translation::cut).
     std::string operator()(const std::string& line) const;
     // Translations of many lines, and more than the best.
     std::vector<Translation> translate(const std::vector<std::string>& lines,

@@ -91,10 +91,12 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
-    // last.safetensors also holds two numbers per weight for the optimizer. Half a MiB makes mib() round up.
+    // last.safetensors also holds two numbers per weight for the optimizer. A new file is written beside the
+    // old one. Half a MiB makes mib() round up.
+    const double last = weights + 2 * learning, half = 1 << 19;
     if (folder)
-        text += join("; files up to ",
-                     mib(weights * static_cast<double>(plan.files) + 2 * learning + (1 << 19)), " MiB");
+        text += join("; files up to ", mib(weights * static_cast<double>(plan.files - 1) + last + half),
+                     " MiB, and ", mib(last + half), " more while one is replaced");
     say(text);
 }
 

@@ -100,7 +100,10 @@ void divide_processors(nn::Team& team) {
             " to ", processors, " of ", more, " processors; its option --bind-to none lets them use all"));
 }
 
+// (A terminal that is closed sends SIGHUP, and its shell may send another one.)
 void on_interrupt(int signal) {
+    if (interrupt_seen && signal == SIGHUP)
+        return;
     if (interrupt_seen)
         std::_Exit(128 + signal);
     interrupt_seen = signal;
@@ -119,10 +122,10 @@ void on_early_interrupt(int signal) {
 }
 
 // SIGHUP, of a terminal that is closed, stays ignored if it was: so nohup starts a program.
-void handle_signals(void (*handler)(int), void (*at_hangup)(int)) {
+void handle_signals(void (*handler)(int)) {
     for (const int signal : {SIGINT, SIGTERM})
         std::signal(signal, handler);
-    if (std::signal(SIGHUP, at_hangup) == SIG_IGN)
+    if (std::signal(SIGHUP, handler) == SIG_IGN)
         std::signal(SIGHUP, SIG_IGN);
 }
 
@@ -156,7 +159,8 @@ int run_in_team(const std::string& program, const char* called,
         }
     };
     const int status = run(program, called, std::ref(joins));  // a copy would take memory
-    all_end = all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM;
+    all_end =
+        all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
     if (team && team->size() > 1 && !all_end)
         team->abort(status);
     return status;
@@ -209,7 +213,7 @@ int run(const std::string& program, const char* called, const std::function<int(
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
     } catch (const Interrupted& stop) {
-        return all_complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
+        return all_complain(stop.signal == SIGINT ? "interrupted" : "terminated", 128 + stop.signal);
     } catch (const Failed& failed) {
         return all_complain(failed.what(), 1);
     } catch (const std::bad_alloc&) {
@@ -222,9 +226,9 @@ int run(const std::string& program, const char* called, const std::function<int(
 const std::string& called() { return called_as; }
 std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 
-void listen_for_interrupt() { handle_signals(on_interrupt, SIG_DFL); }
+void listen_for_interrupt() { handle_signals(on_interrupt); }
 int stop_listening_for_interrupt(nn::Team& team) {
-    handle_signals(SIG_DFL, SIG_DFL);
+    handle_signals(SIG_DFL);
     for (const std::vector<double>& seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
         if (seen[0] > 0)
             interrupt_seen = static_cast<int>(seen[0]);
@@ -232,9 +236,9 @@ int stop_listening_for_interrupt(nn::Team& team) {
 }
 bool interrupted() { return interrupt_seen != 0; }
 void remove_if_interrupted(const std::vector<std::string>& folders) {
-    handle_signals(SIG_DFL, SIG_DFL);  // while the names change
+    handle_signals(SIG_DFL);  // while the names change
     to_remove = folders;
-    handle_signals(on_early_interrupt, on_early_interrupt);
+    handle_signals(on_early_interrupt);
 }
 
 void say(const std::string& text, int descriptor) {

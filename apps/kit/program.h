@@ -14,9 +14,9 @@
 namespace plaingrad::kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
-// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM;
-// 141, without a message, if nobody reads standard output any more (`| head`). `called` is argv[0], for usage
-// texts.
+// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM,
+// 129 after SIGHUP; 141, without a message, if nobody reads standard output any more (`| head`). `called` is
+// argv[0], for usage texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
 
 // The same in each of the processes that mpirun has started together, or in the only one. Of several, the
@@ -41,9 +41,9 @@ std::string name();
 // these folders that are empty before it ends the program, so that a run that has not begun leaves no trace.
 // The innermost comes first.
 void remove_if_interrupted(const std::vector<std::string>& folders);
-// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown) prints a message
-// and makes interrupted() true, so that a training loop can finish its step. The second one ends the program
-// at once.
+// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown, or SIGHUP) prints
+// a message and makes interrupted() true, so that a training loop can finish its step. The second one ends
+// the program at once.
 void listen_for_interrupt();
 bool interrupted();
 // Restores the default: Ctrl-C ends the program at once. Returns the signal that has come in the meantime to

@@ -92,6 +92,8 @@ public:
         if (environment("PLAINGRAD_RUN", "").empty())
             words[0] = with.called.empty() ? "./apps/" + program : with.called;
         Words variables = with.env;
+        if (with.largest_file != RLIM_INFINITY)  // or a build that measures coverage says that it cannot
+            variables.emplace_back("LLVM_PROFILE_FILE=/dev/null");
         for (char** entry = environ; *entry != nullptr; ++entry)
             if (!names(variables, *entry))
                 variables.emplace_back(*entry);

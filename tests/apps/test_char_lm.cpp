@@ -388,6 +388,13 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     refused(1, {"sample", model, "--prompt", "a tinxy"},
             "the prompt:1: character 6 of this line is \"x\", which is not ");
     refused(2, {"sample", model, file}, "FILE is for models trained with --lines");
+    refused(2, {"sample", model, "--count", "2"}, "--count is for models trained with --lines");
+    const std::string last = model + "/last.safetensors";
+    std::string bytes = content(last);
+    bytes.replace(bytes.find("--config=gpt2"), 13, "--config=gpt7");
+    tests::put(last, bytes);
+    refused(1, {"train", "--resume", model},
+            last + ": --config must begin with 2017, gpt2 or modern: got 'gpt7");
     refused(1, {"sample", model, "--prompt", "a\xff"}, "the prompt:1: byte 2 of this line is not UTF-8");
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");

@@ -307,6 +307,8 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     // Stopped and resumed: the same bits.
     const std::string twice = folder / "twice";
     CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));
+    refused("fill", 1, {twice, "the [MASK]"},
+            twice + ": a run that has not ended; the model is written here");
     CHECK(run("fill", {"train", "--resume", twice}).out == r.out);
     CHECK(content(twice + "/model.safetensors") == content(trained + "/model.safetensors"));
     const Result told = run("fill", {"info", twice});

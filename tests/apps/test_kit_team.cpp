@@ -60,11 +60,12 @@ TEST_CASE("only a process that fails alone ends the others", "[kit]") {
     CHECK(end_of_two([] { return 0; }) == 0);
     CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGINT}; }) == 130);
     CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGTERM}; }) == 143);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGHUP}; }) == 129);
     CHECK(end_of_two([]() -> int { throw kit::Failed("all know it"); }) == 1);
     CHECK(end_of_two([]() -> int { throw kit::Ended{1}; }) == 1);
     CHECK(end_of_two([]() -> int { throw kit::Ended{128 + SIGPIPE}; }) == -1);
     CHECK(end_of_two([] { return 1; }) == -1);
-    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGHUP}; }) == -1);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGQUIT}; }) == -1);
     CHECK(end_of_two([]() -> int { throw autograd::Error("wrong"); }) == -1);
     CHECK(kit::processes_here() == 1);  // the other one is on another machine
     autograd::set_thread_count(before);

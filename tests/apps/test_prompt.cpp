@@ -137,6 +137,26 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     CHECK(t.status() == 0);
 }
 
+TEST_CASE("prompt: the conversation in apps/README.md is what toy_translate says", "[apps][prompt]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    Talk t("toy_translate", {});
+    const std::string page = content("apps/README.md"),
+                      greeting = "knows 10 words; :words lists them; :help\n";
+    const std::size_t begin = page.find("\n" + greeting);
+    REQUIRE(begin != page.npos);
+    std::string said;
+    int typed = 0;
+    for (const std::string& line : lines_of(page.substr(begin, page.find("\n```", begin) - begin)))
+        if (line.starts_with("> ")) {
+            said += line + "\n" + answer(t, line.substr(2));
+            ++typed;
+        }
+    CHECK(typed == 3);
+    CAPTURE(said);
+    CHECK(page.substr(begin + 1).starts_with(greeting + said + "```"));
+}
+
 TEST_CASE("prompt: classify", "[apps][prompt]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");

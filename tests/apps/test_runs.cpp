@@ -322,29 +322,35 @@ TEST_CASE("every program that trains shows its plan, stops and resumes, and desc
     }
 }
 
-TEST_CASE("every program that trains: SIGTERM saves, and the run goes on from there", "[apps][runs]") {
+TEST_CASE("every program that trains: SIGTERM and SIGHUP save, and the run goes on from there",
+          "[apps][runs]") {
     const Programs programs;
-    for (const Program& p : programs.all) {
-        INFO(p.name);
-        const std::string run = programs.folder / p.name;
-        const std::string steps = p.name == "classify" || p.name == "toy_translate" ? "--epochs" : "--steps";
-        Running now(p.name, joined(p.train, {steps, "100000", "--save", run}));
-        while (logged_steps(p, run) == 0 && now.runs())
-            usleep(500);
-        now.interrupt(SIGTERM);
-        const Result stopped = now.wait();
-        INFO(stopped.err);
-        CHECK(stopped.status == 128 + SIGTERM);
-        CHECK(stopped.err.ends_with(p.name + ": terminated\n"));
-        const int64_t done = logged_steps(p, run);
-        CHECK(done > 0);
-        CHECK(
-            contains(stopped.err, "saved after step " + std::to_string(done) + "; continue with --resume "));
-        const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
-        INFO(on.err);
-        CHECK(on.status == 0);
-        CHECK(logged_steps(p, run) == done + 1);
-    }
+    const auto before = std::signal(SIGHUP, SIG_DFL);  // under nohup, the programs would ignore it
+    for (const Program& p : programs.all)
+        for (const int signal : {SIGTERM, SIGHUP}) {
+            INFO(p.name << ", signal " << signal);
+            const std::string run = programs.folder / (p.name + std::to_string(signal));
+            const bool epochs = p.name == "classify" || p.name == "toy_translate";
+            Running now(p.name, joined(p.train, {epochs ? "--epochs" : "--steps", "100000", "--save", run}));
+            while (logged_steps(p, run) == 0 && now.runs())
+                usleep(500);
+            now.interrupt(signal);
+            if (signal == SIGHUP)
+                now.interrupt(signal);  // as when the shell sends it, and then the terminal
+            const Result stopped = now.wait();
+            INFO(stopped.err);
+            CHECK(stopped.status == 128 + signal);
+            CHECK(stopped.err.ends_with(p.name + ": terminated\n"));
+            const int64_t done = logged_steps(p, run);
+            CHECK(done > 0);
+            CHECK(contains(stopped.err,
+                           "saved after step " + std::to_string(done) + "; continue with --resume "));
+            const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
+            INFO(on.err);
+            CHECK(on.status == 0);
+            CHECK(logged_steps(p, run) == done + 1);
+        }
+    std::signal(SIGHUP, before);
 }
 
 TEST_CASE("a folder that can be made only in part is not there afterwards", "[apps][runs]") {
@@ -545,6 +551,10 @@ TEST_CASE("the plan's files are as large as those that are saved, or less than 1
     const double planned = number_after(r.err, "; files up to ") * (1 << 20);
     CHECK(planned >= bytes);
     CHECK(planned < bytes + (1 << 20));
+    const double largest = static_cast<double>(std::filesystem::file_size(run + "/last.safetensors")),
+                 replacing = number_after(r.err, " MiB, and ") * (1 << 20);
+    CHECK(replacing >= largest);
+    CHECK(replacing < largest + (1 << 20));
 }
 
 TEST_CASE("the plan's time is that of all batches, however many a step has", "[apps][runs]") {
@@ -590,6 +600,12 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
         CHECK(one_line(resumed.err, std::string(program) + ": " + run +
                                         "/last.safetensors: this is a run of reverse_task, not of " +
                                         program));
+        const Words data = program == std::string("char_lm") ? Words{programs.text} : Words{};
+        if (program == std::string("classify"))
+            continue;
+        const Result begun = tests::run(program, joined(joined(train, data), {"--save", run}));
+        CHECK(begun.status == 1);
+        CHECK(contains(begun.err, ": there is a run of reverse_task in this folder already; give another"));
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
 
@@ -625,10 +641,16 @@ TEST_CASE("options that need each other are refused alone", "[apps][runs]") {
     const std::string run = programs.folder / "run";
     for (const Program& p : programs.all)
         if (p.name != "translate") {  // which needs --save anyway
-            const Result r = tests::run(p.name, joined(p.train, {"--stop-after", "1"}));
-            INFO(p.name << r.err);
-            CHECK(r.status == 2);
-            CHECK(contains(r.err, "--stop-after needs --save or --resume"));
+            for (const auto& [options, message] :
+                 {std::pair(Words{"--stop-after", "1"}, "--stop-after needs --save or --resume"),
+                  {{"--save-every", "1"}, "--save-every needs --save or --resume"},
+                  {{"--save-every", "0", "--log", "json"}, "--log json needs --save or --resume"},
+                  {{"--save-every", "0", "--report-every", "1"}, "--report-every needs --report"}}) {
+                const Result r = tests::run(p.name, joined(p.train, options));
+                INFO(p.name << r.err);
+                CHECK(r.status == 2);
+                CHECK(contains(r.err, message));
+            }
         }
     const Result mt =
         tests::run("translate", {"train", programs.pairs_file, "--save", run, "--patience", "1"});

@@ -262,6 +262,7 @@ TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]
 TEST_CASE("toy_translate refuses wrong options with one line", "[apps][toy_translate]") {
     refused({"--nonsense"}, "unknown option '--nonsense'; --help lists them");
     refused({"--data"}, "--data needs a value: FILE");
+    refused({"--data", "pairs.tsv", "--pairs", "en-es"}, "--data others: give one of them");
     refused({"--data", ""}, "--data needs a value: FILE");  // and not the built-in sentences
     refused({"--pairs", "en-de"}, "--pairs must be one of en-fr|en-es: got 'en-de'");
     refused({"--preset", "big"}, "--preset must be one of paper|article|notebook|blog|blog-scratch|summary|");

@@ -190,6 +190,10 @@ TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]")
                       many = folder.write("many", "xy xy xy xy xy\n");
     CHECK(translate({"learn-bpe", few, many}).out == "#version: 0.2\nx y</w>\na b</w>\n");
     refused(1, translate({"learn-bpe", folder / "none"}), "none: ");
+    const std::string one = folder.write("one", "a\xff\n"), two = folder.write("two", "\xff\xff\n");
+    CHECK(translate({"learn-bpe", few, one, two}).err ==
+          one + ": 1 byte that is not UTF-8, read as U+FFFD\n" + two +
+              ": 2 bytes that are not UTF-8, read as U+FFFD\n");
 }
 
 TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") {

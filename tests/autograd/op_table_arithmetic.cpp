@@ -85,19 +85,19 @@ void OpTable::elementwise() {
         const auto size = [&](int bit, int64_t n) { return (pattern >> bit & 1) != 0 ? 1 : n; };
         shapes.push_back({{size(0, 2), size(1, 3), size(2, 5)}, {size(3, 2), size(4, 3), size(5, 5)}});
     }
-    for (const auto& [name, f] : two) {
+    for (const auto& [name, op] : two) {
         for (std::size_t i = 0; i < shapes.size(); ++i)
             if (i < 13 || name[0] != 'o')  // operators only call
                 row(name, "shapes " + std::to_string(i),
                     {nonzero(shapes[i].first), nonzero(shapes[i].second)},
-                    [f = f](const Inputs& x) { return f(x[0], x[1]); });
+                    [f = op](const Inputs& x) { return f(x[0], x[1]); });
         row(
-            name, "with itself", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], x[0]); },
+            name, "with itself", {nonzero({3, 7})}, [f = op](const Inputs& x) { return f(x[0], x[0]); },
             std::string(name) == "sub" || std::string(name) == "div" || std::string(name) == "operator-" ||
                 std::string(name) == "operator/");
         row(name, "with a number", {nonzero({3, 7})},
-            [f = f](const Inputs& x) { return f(x[0], Real(1.7)); });
-        row(name, "of a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(Real(1.7), x[0]); });
+            [f = op](const Inputs& x) { return f(x[0], Real(1.7)); });
+        row(name, "of a number", {nonzero({3, 7})}, [f = op](const Inputs& x) { return f(Real(1.7), x[0]); });
     }
     using One = Tensor (*)(const Tensor&);
     const std::pair<const char*, One> one[] = {
@@ -115,11 +115,11 @@ void OpTable::elementwise() {
         {"abs", autograd::abs},
         {"activation", [](const Tensor& x) { return autograd::activation(x, autograd::Activation::silu); }},
     };
-    for (const auto& [name, f] : one) {
-        const bool positive = f == autograd::log || f == autograd::sqrt;
+    for (const auto& [name, op] : one) {
+        const bool positive = op == autograd::log || op == autograd::sqrt;
         for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 13}, Shape{2, 1, 3, 5}})
             row(name, "", {positive || shape.rank() == 0 ? in(shape, 0.3, 3) : nonzero(shape)},
-                [f = f](const Inputs& x) { return f(x[0]); });
+                [f = op](const Inputs& x) { return f(x[0]); });
     }
     row("mul", "a tensor used three times", {nonzero({3, 7})}, [](const Inputs& x) {
         const Tensor square = autograd::mul(x[0], x[0]);
@@ -135,18 +135,18 @@ void OpTable::choices() {
         {"operator>", (autograd::operator>)},   {"operator>=", (autograd::operator>=)},
         {"operator==", (autograd::operator==)}, {"operator!=", (autograd::operator!=)},
     };
-    for (const auto& [name, f] : comparisons) {
-        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = f](const Inputs& x) { return f(x[0], x[1]); });
+    for (const auto& [name, op] : comparisons) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = op](const Inputs& x) { return f(x[0], x[1]); });
         rows.back().has_graph = false;
-        row(name, "with a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], 1); });
+        row(name, "with a number", {nonzero({3, 7})}, [f = op](const Inputs& x) { return f(x[0], 1); });
         rows.back().has_graph = false;
     }
     const std::pair<const char*, Two> larger[] = {{"maximum", autograd::maximum},
                                                   {"minimum", autograd::minimum}};
-    for (const auto& [name, f] : larger) {
+    for (const auto& [name, op] : larger) {
         for (const auto& [a, b] : {std::pair{Shape{5, 7}, Shape{5, 7}}, {{5, 7}, {7}}, {{2, 1, 7}, {3, 1}}})
-            row(name, "", {in(a), in(b)}, [f = f](const Inputs& x) { return f(x[0], x[1]); });
-        row(name, "with a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], 0); });
+            row(name, "", {in(a), in(b)}, [f = op](const Inputs& x) { return f(x[0], x[1]); });
+        row(name, "with a number", {nonzero({3, 7})}, [f = op](const Inputs& x) { return f(x[0], 0); });
     }
     const Tensor condition = nonzero({3, 5}) < 0;
     for (const Shape& b : {Shape{3, 5}, Shape{5}, Shape{}, Shape{2, 1, 5}})
@@ -169,12 +169,12 @@ void OpTable::choices() {
         {"operator*=", (autograd::operator*=)},
         {"operator/=", (autograd::operator/=)},
     };
-    for (const auto& [name, f] : assignments) {
-        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = f](const Inputs& x) {
+    for (const auto& [name, op] : assignments) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = op](const Inputs& x) {
             Tensor y = x[0];
             return f(y, x[1]);
         });
-        row(name, "a number", {nonzero({3, 7})}, [f = f](const Inputs& x) {
+        row(name, "a number", {nonzero({3, 7})}, [f = op](const Inputs& x) {
             Tensor y = x[0];
             return f(y, Real(1.5));
         });

@@ -119,10 +119,10 @@ TEST_CASE("shape: broadcasting is NumPy's", "[shape]") {
         CHECK(broadcast_shapes("x", c.a, c.b) == c.out);
         CHECK(broadcast_shapes("x", c.b, c.a) == c.out);
     }
-    for (const auto& [a, b] :
+    for (const auto& [one, other] :
          {std::pair<Shape, Shape>{{2, 3}, {2}}, {{3}, {4}}, {{2, 3, 4}, {3, 3, 4}}, {{0}, {3}}})
-        check_errors({{error_of([&, a = a, b = b] { broadcast_shapes("name", a, b); }),
-                       {"[name] shapes do not broadcast", join(a), join(b)}}});
+        check_errors({{error_of([a = one, b = other] { broadcast_shapes("name", a, b); }),
+                       {"[name] shapes do not broadcast", join(one), join(other)}}});
 }
 
 TEST_CASE("mask: which sizes it fits", "[mask]") {

@@ -54,8 +54,8 @@ TEST_CASE("planted faults in golden files are noticed: models of each family", "
 }
 
 TEST_CASE("each weight of a model from Hugging Face matters", "[golden][hugging_face]") {
-    for (const auto& [name, golden] : read_golden("hugging_face"))
-        with_model(folder_of(name), [&, &name = name, &golden = golden](const auto& model) {
+    for (const auto& [which, results] : read_golden("hugging_face"))
+        with_model(folder_of(which), [&, &name = which, &golden = results](const auto& model) {
             for (const nn::NamedParameter& p : nn::parameters(model)) {
                 INFO(name << ", " << p.name);
                 Tensor x = p.tensor;
@@ -69,11 +69,11 @@ TEST_CASE("each weight of a model from Hugging Face matters", "[golden][hugging_
 }
 
 TEST_CASE("a model from Hugging Face is written back as it was", "[golden][hugging_face]") {
-    for (const auto& [name, golden] : read_golden("hugging_face")) {
+    for (const auto& [name, results] : read_golden("hugging_face")) {
         INFO(name);
         const Folder out;
         const hugging_face::Folder folder = folder_of(name);
-        with_model(folder, [&, &golden = golden](const auto& model) {
+        with_model(folder, [&, &golden = results](const auto& model) {
             save_hugging_face(out / "again", model, folder.config);
             const hugging_face::Folder again(out / "again");
             const auto copy = load_hugging_face<std::decay_t<decltype(model)>>(again);

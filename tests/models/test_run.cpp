@@ -330,6 +330,7 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},
           RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1},
+          RunSettings{.log = "json"}, RunSettings{.save = folder / "a", .report_every = 1},
           RunSettings{.save = folder / "a", .report_every = -1},
           RunSettings{.save = folder / "a", .parts = -1}})
         CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
@@ -346,6 +347,19 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
         CHECK(contains(error_of([&] { again(); }), name));
         CHECK(again.saved_step == 0);
         CHECK(nn::checkpoint::read(run + "/last.safetensors").metadata().at("training.steps") == "1");
+    }
+}
+
+TEST_CASE("run: a folder that cannot be looked into is not one without a run", "[models][run]") {
+    const Folder folder;
+    Settings none;
+    fs::create_symlink("loop", folder / "loop");
+    CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}, none); }),
+                   "loop: this folder cannot be locked: "));
+    for (const char* missing : {"none", "file/within"}) {
+        folder.write("file", "text");
+        CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}, none); }),
+                       std::string(missing) + ": there is no run in this folder ("));
     }
 }
 

@@ -63,6 +63,8 @@ void sample_command(kit::Options& options) {
     words.erase(words.begin());
     kit::check_usage(w.lines || words.empty(),
                      "FILE is for models trained with --lines; this one learned a text");
+    kit::check_usage(w.lines || !options.was_given("--count"),
+                     "--count is for models trained with --lines; this one learned a text");
     if (words.empty() && !options.was_given("--prompt") && kit::can_prompt() &&
         kit::is_terminal(STDOUT_FILENO))
         return talk(w, s);

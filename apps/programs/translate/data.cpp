@@ -9,6 +9,11 @@
 
 namespace plaingrad::translate {
 
+std::string replaced_bytes(int64_t count) {
+    return kit::counted(count, "byte") + (count == 1 ? " that is" : " that are") +
+           " not UTF-8, read as U+FFFD";
+}
+
 ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
     const auto rule = any_bytes ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
     return files.size() == 1 ? models::text::read_parallel(files[0], rule)

@@ -18,6 +18,9 @@ using models::text::ParallelText;
 using models::text::SentencePair;
 using models::text::TooLong;
 
+// "1 byte that is not UTF-8, read as U+FFFD", or "2 bytes that are not UTF-8, ...".
+std::string replaced_bytes(int64_t count);
+
 // Reads two files, or one TSV. any_bytes: keeps bytes that are not UTF-8 as they are.
 ParallelText read(const std::vector<std::string>& files, bool any_bytes);
 

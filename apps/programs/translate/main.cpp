@@ -201,12 +201,13 @@ void learn_bpe_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     models::text::WordCounts counts;
-    int64_t replaced = 0;
-    for (const std::string& file : files)
+    for (const std::string& file : files) {
+        int64_t replaced = 0;
         for (const std::string& line : models::text::read_lines_leniently(file, replaced))
             counts.add_line(line);
-    if (replaced > 0)
-        std::cerr << kit::counted(replaced, "byte") + " that are not UTF-8, read as U+FFFD\n";
+        if (replaced > 0)
+            kit::say(join(kit::as_line(file), ": ", replaced_bytes(replaced)));
+    }
     std::cout << models::text::Bpe::learn(counts, merges).codes();
 }
 

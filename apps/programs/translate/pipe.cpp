@@ -4,6 +4,7 @@
 
 #include "apps/kit/insight.h"
 #include "apps/kit/program.h"
+#include "apps/programs/translate/data.h"
 #include "autograd/base/text_stream.h"
 #include "models/text/lines.h"
 
@@ -28,8 +29,7 @@ public:
         }
         write();
         if (replaced_ > 0)
-            kit::say(
-                join(name_, ": ", kit::counted(replaced_, "byte"), " that are not UTF-8, read as U+FFFD"));
+            kit::say(join(name_, ": ", replaced_bytes(replaced_)));
         if (!options_.talks)
             report_unknown();
     }

@@ -364,13 +364,13 @@ TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
             Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
             if (k > 0)
                 problem.a.front() = kNaN;
-            on_each_isa([&, m = m, n = n] {  // clang 14 captures no structured binding
+            on_each_isa([&, rows = m, columns = n] {  // clang 14 captures no structured binding
                 INFO(problem.name() << ", function " << static_cast<int>(f));
                 const std::vector<Real> sum = problem.run();
                 std::vector<Real> expected = sum;
-                for (int64_t i = 0; i < m; ++i) {
+                for (int64_t i = 0; i < rows; ++i) {
                     Real* const row = expected.data() + Problem::kGuard + i * problem.g.ldc;
-                    kernels::cpu().unary(f, n, row, row);
+                    kernels::cpu().unary(f, columns, row, row);
                 }
                 Problem fused = problem;
                 fused.g.activation = &f;

@@ -29,9 +29,10 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
         // (The others train until the time is up, so how much they allocate varies.)
         if (run.program.name == "char_lm" || run.program.name == "classify" ||
             run.program.name == "translate")
-            all.push_back({.program = run.program.name,
-                           .words = joined(run.program.train, {"--check", "--threads", "1"}),
-                           .checks = true});
+            all.push_back(
+                {.program = run.program.name,
+                 .words = joined(run.program.train, {"--check", "--threads", "1", "--save-every", "0"}),
+                 .checks = true});
         all.push_back({run.program.name, {"info", in + "/" + run.program.name + "/" + run.program.folder}});
         all.push_back({run.program.name, {"--help"}});
     }

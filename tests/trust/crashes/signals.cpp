@@ -1,6 +1,6 @@
-// Signals at random moments. SIGINT and SIGTERM: the run finishes its step, saves, and says how to continue;
-// or, before it trains or after, it ends at once. SIGHUP ends it at once. SIGPIPE does nothing: a run must
-// not end because somebody has closed the pipe that shows it.
+// Signals at random moments. SIGINT, SIGTERM and SIGHUP: the run finishes its step, saves, and says how to
+// continue; or, before it trains or after, it ends at once. SIGPIPE does nothing: a run must not end because
+// somebody has closed the pipe that shows it.
 #include <algorithm>
 
 #include "nn/checkpoint/safetensors.h"
@@ -54,7 +54,7 @@ bool one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng
     running.interrupt(kind.signal);
     const Result r = runs.wait(running);
     const std::string which = run.program.name + ", " + kind.name + " after " + std::to_string(time) + " us";
-    if (kind.signal == SIGINT || kind.signal == SIGTERM)
+    if (kind.signal != SIGPIPE)
         check_saved(runs, run, kind, folder, r, which);
     const bool ended = is_usual_end(run, r);
     const bool may_stop = kind.signal != SIGPIPE && r.status == 128 + kind.signal;

@@ -13,14 +13,14 @@ namespace {
 
 Case two_tensors(Dice& draw) {
     using Two = Tensor (*)(const Tensor&, const Tensor&);
-    const auto [name, f] = draw.one_of<std::pair<const char*, Two>>(
+    const auto [name, op] = draw.one_of<std::pair<const char*, Two>>(
         {{"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"maximum", maximum}, {"minimum", minimum}});
     const Shape all = shape(draw, 0, 4);
     const bool first = draw.one_in(2);
-    Case c(name, f == maximum || f == minimum);
+    Case c(name, op == maximum || op == minimum);
     const Tensor a = c.leaf(nonzero(draw, first ? narrowed(draw, all) : all));
     const Tensor b = c.leaf(nonzero(draw, first && draw.one_in(2) ? all : narrowed(draw, all)));
-    c.f = [f = f, a, b] { return f(a, b); };
+    c.f = [f = op, a, b] { return f(a, b); };
     return c;
 }
 

@@ -106,16 +106,16 @@ void add_two(OpKinds& kinds) {
         {"operator==", (autograd::operator==)},
         {"operator!=", (autograd::operator!=)},
     };
-    for (const auto& [name, f] : two) {
+    for (const auto& [name, op] : two) {
         const bool divides = name == "div" || name == "operator/";
-        kinds[name] = [f = f, divides](OpCase& c, Dice& draw) { draw_two(c, draw, f, divides); };
+        kinds[name] = [f = op, divides](OpCase& c, Dice& draw) { draw_two(c, draw, f, divides); };
     }
     const std::map<std::string, Assign> assignments = {{"operator+=", (autograd::operator+=)},
                                                        {"operator-=", (autograd::operator-=)},
                                                        {"operator*=", (autograd::operator*=)},
                                                        {"operator/=", (autograd::operator/=)}};
-    for (const auto& [name, f] : assignments)
-        kinds[name] = [f = f, divides = name == "operator/="](OpCase& c, Dice& draw) {
+    for (const auto& [name, op] : assignments)
+        kinds[name] = [f = op, divides = name == "operator/="](OpCase& c, Dice& draw) {
             draw_assignment(c, draw, f, divides);
         };
 }
@@ -140,8 +140,8 @@ void add_one(OpKinds& kinds) {
         {"to_bf16", {to_bf16, -2, 2}},
         {"gradient_to_bf16", {gradient_to_bf16, -2, 2}},
     };
-    for (const auto& [name, r] : one)
-        kinds[name] = [r = r](OpCase& c, Dice& draw) { draw_one(c, draw, r.f, r.low, r.high); };
+    for (const auto& [name, function] : one)
+        kinds[name] = [r = function](OpCase& c, Dice& draw) { draw_one(c, draw, r.f, r.low, r.high); };
 }
 
 }  // namespace
