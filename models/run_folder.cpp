@@ -148,7 +148,8 @@ void RunFolder::lock() {
         if (std::find(std::begin(kNoLocks), std::end(kNoLocks), why) != std::end(kNoLocks))
             break;  // a file system without locks: runs unlocked
         check(locked_ || why == ENOENT, path,
-              ": this folder cannot be locked: ", std::generic_category().message(why));
+              opened_ < 0 ? ": this folder cannot be opened: " : ": this folder cannot be locked: ",
+              std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
     if (locked_)
         remove_signs(path);

@@ -355,7 +355,7 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     Settings none;
     fs::create_symlink("loop", folder / "loop");
     CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}, none); }),
-                   "loop: this folder cannot be locked: "));
+                   "loop: this folder cannot be opened: "));
     for (const char* missing : {"none", "file/within"}) {
         folder.write("file", "text");
         CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}, none); }),
@@ -363,7 +363,7 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     }
 }
 
-// When no more files can be opened, the folder cannot be locked, and two runs could write into it.
+// When no more files can be opened, nor can the folder, to be locked, and two runs could write into it.
 TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     const Folder folder;
     Settings none;
@@ -373,7 +373,7 @@ TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     setrlimit(RLIMIT_NOFILE, &no_more);
     const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}, none); });
     setrlimit(RLIMIT_NOFILE, &usual);
-    CHECK(contains(error, "run: this folder cannot be locked: Too many open files"));
+    CHECK(contains(error, "run: this folder cannot be opened: Too many open files"));
 }
 
 TEST_CASE("run: what killed processes have left to find each other by is removed", "[models][run]") {
