@@ -335,8 +335,6 @@ TEST_CASE("every program that trains: SIGTERM and SIGHUP save, and the run goes 
             while (logged_steps(p, run) == 0 && now.runs())
                 usleep(500);
             now.interrupt(signal);
-            if (signal == SIGHUP)
-                now.interrupt(signal);  // as when the shell sends it, and then the terminal
             const Result stopped = now.wait();
             INFO(stopped.err);
             CHECK(stopped.status == 128 + signal);
