@@ -136,14 +136,22 @@ TEST_CASE("pretrained parts: a text that is a piece is not cut where merges are 
         return opened(
                    {{"model", R"({"type": "BPE", "merges": [["\u2581", "a"], ["\u2581", "b"]], "vocab":
                                  {"\u2581": 0, "a": 1, "b": 2, "\u2581a": 3,
-                                 "\u2581b": 4, "\u2581a\u2581b": 5},
-                                 "ignore_merges": )" +
+                                 "\u2581b": 4, "\u2581a\u2581b": 5, "?": 6},
+                                 "unk_token": "?", "ignore_merges": )" +
                                   ignored + "}"},
                     {"pre_tokenizer", R"({"type": "Metaspace", "replacement": "\u2581", "split": false})"}})
             .encode("a b");
     };
     CHECK(ids("true") == Ids{5});
     CHECK(ids("false") == Ids{3, 4});
+}
+
+TEST_CASE("pretrained parts: a text is not cut before a space that is unknown", "[text][pretrained]") {
+    const PretrainedTokenizer t =
+        opened({{"model", R"({"type": "BPE", "merges": [], "vocab": {"?": 0, "a": 1, "b": 2},
+                              "unk_token": "?", "fuse_unk": true})"},
+                {"pre_tokenizer", R"({"type": "Metaspace", "replacement": "\u2581", "split": false})"}});
+    CHECK(t.encode("a x b") == Ids{0, 1, 0, 2});  // the space, x and the other space are one unknown piece
 }
 
 TEST_CASE("pretrained parts: a text says whether it lost its end", "[text][pretrained]") {
