@@ -24,7 +24,7 @@ std::string runs_within(const std::string& folder) {
         if (const std::string within = nn::checkpoint::in_folder(folder, name);
             nn::checkpoint::exists(nn::checkpoint::in_folder(within, "log.csv")))
             runs.push_back(within);
-    return runs.empty() ? "" : "; there is one in " + models::listed(runs);
+    return runs.empty() ? "" : "; give a run within it: " + models::listed(runs);
 }
 
 kit::PageRun read(const std::string& folder) {

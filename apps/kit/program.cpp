@@ -100,10 +100,9 @@ void divide_processors(nn::Team& team) {
             " to ", processors, " of ", more, " processors; its option --bind-to none lets them use all"));
 }
 
-// (A terminal that is closed sends SIGHUP, and its shell may send another one.)
 void on_interrupt(int signal) {
     if (interrupt_seen && signal == SIGHUP)
-        return;
+        return;  // a terminal that is closed sends it, and its shell may send another one
     if (interrupt_seen)
         std::_Exit(128 + signal);
     interrupt_seen = signal;

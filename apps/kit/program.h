@@ -42,8 +42,8 @@ std::string name();
 // The innermost comes first.
 void remove_if_interrupted(const std::vector<std::string>& folders);
 // After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown, or SIGHUP) prints
-// a message and makes interrupted() true, so that a training loop can finish its step. The second one ends
-// the program at once.
+// a message and makes interrupted() true, so that a training loop can finish its step. A second
+// Ctrl-C or SIGTERM ends the program at once; a second SIGHUP is ignored, as a terminal may send two.
 void listen_for_interrupt();
 bool interrupted();
 // Restores the default: Ctrl-C ends the program at once. Returns the signal that has come in the meantime to

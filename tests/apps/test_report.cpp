@@ -121,8 +121,8 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     const Result nothing = tests::run("report", {folder.path});
     CHECK(nothing.status == 1);
     CHECK(contains(nothing.err,
-                   "there is no run in this folder (no log.csv, no report.jsonl); there is one in " + pieces +
-                       ", " + whole));
+                   "there is no run in this folder (no log.csv, no report.jsonl); give a run within it: " +
+                       pieces + ", " + whole));
     const Folder empty;
     CHECK(tests::run("report", {empty.path}).err.ends_with("no report.jsonl)\n"));
     CHECK(tests::run("report", {}).status == 2);
