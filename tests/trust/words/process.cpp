@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 
 #include "autograd/base/check.h"
@@ -25,6 +26,18 @@ namespace {
 std::string folder_of_programs() {
     const char* const folder = std::getenv("PLAINGRAD_APPS");
     return std::filesystem::absolute(folder != nullptr && *folder != '\0' ? folder : "apps");
+}
+
+// A run locks its folder, and of two runs in one folder the second is refused. So those in a folder that is
+// not this call's own go one at a time.
+std::unique_lock<std::mutex> alone_in_folder(const Start& start) {
+    static std::mutex mutex;
+    for (std::size_t i = 0; i + 1 < start.words.size(); ++i) {
+        const bool is_run = start.words[i] == "--save" || start.words[i] == "--resume";
+        if (is_run && !start.words[i + 1].starts_with(start.scratch))
+            return std::unique_lock(mutex);
+    }
+    return {};
 }
 
 // Serves each reader of a named pipe with the same text. One that has been served and has not closed the pipe
@@ -88,6 +101,7 @@ Ended wait_for(pid_t pid, const Start& start, std::optional<Pipe>& pipe) {
 }  // namespace
 
 Ended run(const Start& start) {
+    const std::unique_lock<std::mutex> alone = alone_in_folder(start);
     const std::string file = folder_of_programs() + "/" + start.words[0];
     std::vector<std::string> words = start.words;
     words[0] = "./apps/" + words[0];  // as in the help's examples
