@@ -1,4 +1,4 @@
-// Files of weights: JSON and header alone, saved models of each kind.
+// Files of weights: JSON and the header by themselves, and saved models of each kind.
 #include <algorithm>
 
 #include "models/presets.h"

@@ -1,4 +1,4 @@
-// What comes in folders from Hugging Face.
+// The files of folders from Hugging Face: configurations, weights, their index, tokenizers.
 #include <filesystem>
 #include <map>
 #include <set>

@@ -10,7 +10,7 @@
 namespace plaingrad::fuzz {
 namespace {
 
-// Where sizes, signs and types end.
+// Numbers at the limits of types, and just beyond.
 const std::vector<std::string> kNumbers = {"0",
                                            "1",
                                            "2",

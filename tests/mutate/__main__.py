@@ -4,9 +4,9 @@
                           [--these FILE] [--list]
 
 A changed program is a mutant. One that no test notices (a survivor) gets a test, unless its change has no visible
-effect: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
-behind one switch, so a single build serves all but constants (--constants), which take a build each. Each test case
-then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
+effect, or cannot be tried: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into
+a copy of the tree, each behind a switch of its own; an environment variable chooses one. So a single build serves all but
+constants (--constants), which take a build each. Each test case then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
 until one fails. Slow cases, and the gradient checks of the double build, run only for what the others do not notice.
 """
 import argparse
@@ -234,9 +234,9 @@ def main():
 
 
 def report(tried, known, undefined, possible):
-    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly, unless
-    it is undefined behaviour, of which the compiler makes now this, now that; and of one that is not possible any more
-    nothing has to be known. possible: the keys of all."""
+    """What is known to change nothing is no mutant that a test could kill. If a test kills one, the list is wrong, unless
+    its behaviour is undefined: the compiler may translate it differently each time. And of one that is not possible any
+    more nothing has to be known. possible: the keys of all."""
     alive = [p for p, outcome in tried.items() if outcome not in runs.NOTICED]
     unanswered = [p for p in alive if p.key not in known]
     wrong = [p for p, outcome in tried.items() if outcome in runs.NOTICED and p.key in known - undefined]

@@ -1,4 +1,4 @@
-"""A copy of the tree in which hundreds of mutants are compiled in, behind one switch (runtime/mutant.h)."""
+"""A copy of the tree in which hundreds of mutants are compiled in, each behind a switch of its own (runtime/mutant.h)."""
 import hashlib
 import os
 import re

@@ -4,7 +4,7 @@
 #
 # usage: bits.sh <quick|sample|long> <seed>
 # Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers (in
-# build/bits), which the scale `quick` leaves out. KEEP=1 stores today's hashes as the kept ones.
+# build/bits), which the scale `quick` leaves out. (`few` and `wide` are sets of models: see weights.cpp.) KEEP=1 stores today's hashes as the kept ones.
 # A way that this machine does not have is left out, with a line that says why.
 set -u
 scale=$1 seed=$2

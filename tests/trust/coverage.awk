@@ -34,7 +34,7 @@ FILENAME ~ /readers\.txt$/ { is_reader[$0] = 1; next }
     if ($0 !~ /False: 0\]/) is_false[key] = 1
 }
 
-# The rooms that a file counts for.
+# The totals that a file counts in.
 function tally(file, kind, is_covered,   room) {
     room = file ~ /^apps\// ? "apps" : "library"
     all[room, kind]++; covered[room, kind] += is_covered

@@ -1,7 +1,7 @@
-// Nothing is lost, whatever happens: programs that train are killed, interrupted, paused, denied memory and
-// disks, at any moment and at every call. Afterwards every saved file must open, the run must resume to the
-// same bits as an undisturbed one, no stray file may be left, and each failure must have been reported in one
-// line. TRUST_PART=kills measures this part only.
+// No saved work may be lost: programs that train are killed, interrupted, paused, denied memory and disks, at
+// random moments and at one call after the other. Afterwards every saved file must open, the run must resume
+// to the same bits as an undisturbed one, no stray file may be left, and each failure must have been reported
+// in one line. A power cut is not tried. TRUST_PART=kills measures this part only.
 #include <cstdlib>
 
 #include "tests/trust/crashes/parts.h"
@@ -12,7 +12,7 @@ using namespace trust;      // NOLINT
 namespace {
 
 // A file system in memory, if there is one: on a disk each save would wait until it is written, and that
-// matters only to those whose power is cut, which is not tried here.
+// matters only when the power is cut.
 void use_fast_folder() {
     if (access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 0);

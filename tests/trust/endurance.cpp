@@ -1,7 +1,7 @@
 // A day of training, compressed: a tiny model takes millions of steps. Its memory stays flat and its
 // checkpoint small, and it ends with the same bits if it is saved, dropped and resumed many times. And
-// numbers of steps that no test reaches by counting, 2^31 and 2^32, are passed by a run that begins near
-// them.
+// numbers of steps that no test reaches by counting, 2^31, 2^32 and 2^40, are passed by a run that begins
+// near them.
 #include <algorithm>
 #include <cstdio>
 

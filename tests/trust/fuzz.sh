@@ -1,6 +1,6 @@
 #!/bin/sh
-# An instrument of `make trust`: clang's fuzzer on everything that reads what others wrote (tests/fuzz), under the
-# address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
+# An instrument of `make trust`: clang's fuzzer on everything that reads what others wrote, and on programs of ops
+# (tests/fuzz), under the address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
 # run with the same seed, and as many inputs, sees the same ones.
 #
 # usage: fuzz.sh quick|sample|long SEED      TRUST_PART: one of its targets, or a share of its inputs: checkpoint.1of8 to
@@ -10,9 +10,9 @@
 set -u
 scale=$1 seed=${2:-} corpus=build/trust/fuzz/${TRUST_PART:-all} fuzzer=build/fuzz/asan/fuzz
 
-# How many inputs a target makes: as many as are asked of it. At the quick scale, as many as three seconds make. (A
-# million of each of twenty targets would take two processors an hour and a half: the sample has as many as half a
-# minute of one makes.)
+# How many inputs a target makes, at the sample and the long scale: the number in figures.txt. A million inputs for each
+# of the twenty targets would take two processors an hour and a half, so the sample has fewer: what one processor makes in
+# half a minute. At the quick scale, each takes three seconds.
 asked() {
     awk -F '[|/]' -v target="fuzz.$1" -v long="$([ "$scale" = long ] && echo 1)" \
         '{ name = $1; sub(/ +$/, "", name) } name == target { print (long ? $5 : $4) + 0 }' tests/trust/figures.txt

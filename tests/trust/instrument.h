@@ -23,7 +23,7 @@
 
 namespace plaingrad::trust {
 
-// quick: what CI runs, a minute or so for each instrument; sample: `make trust`, up to an hour for all; full:
+// quick: what CI runs, a minute or so for each instrument; sample: `make trust`, half an hour for all; full:
 // `make trust TRUST=long`, hours (`long` is a keyword of C++).
 enum class Scale { quick, sample, full };
 

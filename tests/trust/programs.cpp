@@ -1,11 +1,11 @@
 // Random programs of ops (programs/program.h), each computed in many ways that must agree:
 //
 //     the same bits      on each instruction set, with 1 to 8 threads, in memory that was filled with NaN;
-//                        among fused runs, and among plain ones
+//                        all fused runs agree with each other, and so do all plain ones
 //     within a bound     fused and plain, float and double, backward and central differences (reference.h)
 //     no memory          is in use when a program has ended, also after calls that threw
 //
-// A program that fails is printed with its seed, cut to the fewest first nodes that still fail.
+// A program that fails is printed with its seed, shortened to its first nodes, as few as still fail.
 #include <fcntl.h>
 
 #include <algorithm>

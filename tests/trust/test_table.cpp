@@ -1,4 +1,4 @@
-// The table of `make trust`: what is not as asked must be told, and every row of figures.txt have its
+// The table of `make trust`: what is not as asked must be reported, and every row of figures.txt must have an
 // instrument.
 #include <filesystem>
 #include <fstream>

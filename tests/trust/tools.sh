@@ -1,6 +1,7 @@
 #!/bin/sh
-# What other programs find in the sources and in runs of them: sanitizers, valgrind, clang's analyses, and compilers of
-# all versions that the README names. At the sample scale most look at a part, at the long scale all at everything.
+# What other programs find in the sources and in runs of them: sanitizers, valgrind, clang's analyses, and all compilers
+# that are installed. At the sample scale five of them run, most on a part of the sources; at the long scale all, each on
+# the tests that it says below.
 #
 # usage: tools.sh <quick|sample|long> <seed>     (in the repository's root; TRUST_PART: one of the functions at the end;
 # of compilers and tsan also a share, compilers.1of4)
@@ -58,6 +59,8 @@ measure_tsan() {
         # (Those of matrix products set the number of threads themselves, and take most of the time.)
         gemm=
         [ $threads = 2 ] || gemm='~[gemm]'
+        # (Programs are left out: their tests fork while threads run, which ThreadSanitizer does not follow. Those of bits
+        # and chapters run the same kernels, for much longer.)
         sanitized tsan "~[apps]~[bits]~[chapters]~[bench]$gemm" $logs/tsan$threads.log
     done
     unset PLAINGRAD_THREADS

@@ -60,7 +60,7 @@ TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGR
 trust: export PLAINGRAD_APPS := $(APPS_IN)
 trust: export PLAINGRAD_BUILD := $(BUILD)
 trust: export PLAINGRAD_TRUST := $(OUT)/trust
-trust: $(TRUST_NEEDS) $(PROGRAMS) $(if $(filter fuzz,$(TRUST_WHOLE)),trust-fuzzer)  ## measures every promise, and prints one table, within half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1 JOBS=2
+trust: $(TRUST_NEEDS) $(PROGRAMS) $(if $(filter fuzz,$(TRUST_WHOLE)),trust-fuzzer)  ## measures how well promises are kept, and prints one table, within half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1 JOBS=2
 	@MAKE='$(make_program)' CXX='$(CXX)' JOBS='$(or $(JOBS),2)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(TRUST_THESE)
 
