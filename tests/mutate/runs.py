@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -224,7 +225,7 @@ class Judge:
     that have ended pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
 
     def __init__(self, folder, patience=8):
-        self.folder, self.patience, self.sound = folder, patience, set()
+        self.folder, self.patience, self.sound, self.passed = folder, patience, set(), None
 
     def outcome(self, number, lot):
         """"killed", "timed out" or "survived"."""
@@ -249,7 +250,14 @@ class Judge:
             if try_lot(self.folder, NONE, same, self.patience)[0] != "passed":
                 return False
             self.sound.add(key)
+            self.passed = same
         return True
+
+    def check_still_sound(self):
+        """Ends the program if cases that passed without a mutant no longer do, as on a disk that has become full: from then
+        on, every mutant would count as killed."""
+        if self.passed and all(try_lot(self.folder, NONE, self.passed, self.patience)[0] != "passed" for _ in range(2)):
+            sys.exit(f"without a mutant, too, this fails now: {self.passed[-1].name}")
 
 
 def quickest(cases, seconds):
@@ -286,7 +294,14 @@ def try_all(judge, waiting, choose_cases, note):
         if outcome not in NOTICED:
             print(f"{outcome}: {point.file}:{point.line}: {point.key}", flush=True)
         if len(done) % 50 == 0:
+            judge.check_still_sound()
             print(f"{len(done)} of {len(waiting)}, {time.time() - begin:.0f} s", flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, waiting))
+        jobs = [pool.submit(one, job) for job in waiting]
+        try:
+            for job in jobs:
+                job.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+    judge.check_still_sound()

@@ -265,6 +265,23 @@ class TriesCases(unittest.TestCase):
         self.assertEqual(self.outcome(f"{ended}{both} && exit 1\n{alone}\nexit 0"), "killed")
         self.assertEqual(self.outcome("exit 1", number=runs.ALL), "killed")  # a constant: no build without it
 
+    def test_a_run_ends_when_cases_no_longer_pass_without_a_mutant(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/tmp")
+            binary = f"{folder}/tests"
+            with open(binary, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n[ $PLAINGRAD_MUTANT != 1 ] && [ ! -e $0.full ]\n")
+            os.chmod(binary, 0o755)
+            judge, cases = runs.Judge(folder, patience=1), [runs.Case(binary, "a", 0, frozenset())]
+            self.assertEqual(judge.outcome(1, cases), "killed")
+            judge.check_still_sound()
+            runs.try_all(judge, [], None, None)
+            with open(f"{binary}.full", "w", encoding="utf-8"):
+                pass
+            self.assertEqual(judge.outcome(2, cases), "killed")  # wrongly
+            with self.assertRaises(SystemExit):
+                runs.try_all(judge, [], None, None)
+
     def test_nothing_stays_after_a_signal(self):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             with tempfile.TemporaryDirectory() as folder:

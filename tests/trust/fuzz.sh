@@ -33,7 +33,7 @@ if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned 
 fi
 if [ "$scale" = build ]; then
     # With jobs of its own, and without the variables of `make trust`.
-    exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer
+    exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES -u BUILD -u VARIANT "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer
 fi
 if [ -n "${TRUST_PART:-}" ] && ! "$fuzzer" --list | grep -qxF "$(echo "$TRUST_PART" | sed 's/[.][0-9]*of[0-9]*$//')"; then
     echo "there is no part '$TRUST_PART' of fuzz" >&2
@@ -54,7 +54,10 @@ crashes= leaks= timeouts= memory= most_refused=0 refuses=
 for log in "$corpus"/*.log; do
     target=$(basename "$log" .log)
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    echo "figure fuzz.$target ${inputs:-0}"
+    # It tries those that it begins with, too; where no new one has followed, nothing was measured.
+    kept=$(sed -n 's/^kept //p' "$log")
+    if [ "${inputs:-0}" -le "${kept:-0}" ]; then inputs=0; fi
+    echo "figure fuzz.$target $inputs"
     refused=$(awk '$1 == "accepted" { gsub(",", "", $4); print 100 - 100 * $2 / $4 }' "$log")
     if awk "BEGIN { exit !(${refused:-100} > $most_refused) }"; then most_refused=${refused:-100} refuses=$target; fi
     grep -q '^Done ' "$log" && grep -qx 'status 0' "$log" && continue

@@ -16,14 +16,16 @@ void Instrument::figure(const std::string& name, double value, const std::string
 }
 
 int run(const std::string& name, const std::string& summary, int argc, char** argv,
-        const std::function<void(const Instrument& trust)>& measure, const std::vector<std::string>& parts) {
+        const std::function<void(const Instrument& trust)>& measure, const std::vector<std::string>& parts,
+        bool numbers) {
     return kit::run(name, argv[0], [&] {
         std::string scale = "quick";
         int64_t seed = 1, only = 0;
         kit::Options options({"build/trust/" + name, summary});
         options.add("--scale", "how many cases", scale, {"quick", "sample", "long"});
         options.add("--seed", "N", "which cases", seed, {.max = 1'000'000'000});
-        options.add("--only", "N", "one case alone, by the number that was printed; 0: all", only);
+        if (numbers)
+            options.add("--only", "N", "one case alone, by the number that was printed; 0: all", only);
         options.add_threads();
         options.parse(argc, argv);
         const char* const given = std::getenv("TRUST_PART");

@@ -42,10 +42,10 @@ struct Instrument {
     void figure(const std::string& name, double value, const std::string& detail = "") const;
 };
 
-// A program's main: the options --scale, --seed and --only, and --threads. A TRUST_PART that is none of
-// `parts` ends it with status 2.
+// A program's main: the options --scale, --seed and --threads, and, if its cases have numbers, --only. A
+// TRUST_PART that is none of `parts` ends it with status 2.
 int run(const std::string& name, const std::string& summary, int argc, char** argv,
         const std::function<void(const Instrument& trust)>& measure,
-        const std::vector<std::string>& parts = {});
+        const std::vector<std::string>& parts = {}, bool numbers = false);
 
 }  // namespace plaingrad::trust

@@ -160,16 +160,18 @@ private:
 };
 
 void measure_all(const Instrument& trust) {
-    const auto rng_of = [&](int64_t number) { return trust.rng().fork(static_cast<uint64_t>(number)); };
-    const auto name_of = [&](int64_t number) {
-        return autograd::join("number ", number, ": ", draw_product(rng_of(number)).name());
+    const auto rng_of = [&](int64_t i) { return trust.rng().fork(trust.only + static_cast<uint64_t>(i)); };
+    const auto name_of = [&](int64_t i) {
+        return autograd::join("number ", trust.only + static_cast<uint64_t>(i), ": ",
+                              draw_product(rng_of(i)).name());
     };
     const auto prepare = [&](int64_t, Found& found) {
-        return [=, bench = std::make_shared<Bench>(found)](int64_t number) {
-            bench->measure(draw_product(rng_of(number)), rng_of(number).fork("numbers"), name_of(number));
+        return [=, bench = std::make_shared<Bench>(found)](int64_t i) {
+            bench->measure(draw_product(rng_of(i)), rng_of(i).fork("numbers"), name_of(i));
         };
     };
-    const Found all = Processes<Found>(trust.count(5'000, 15'000, 300'000), prepare, name_of).run();
+    const int64_t count = trust.only > 0 ? 1 : trust.count(5'000, 15'000, 300'000);
+    const Found all = Processes<Found>(count, prepare, name_of).run();
     trust.figure("matmul.cases", static_cast<double>(all.cases));
     trust.figure("matmul.products", static_cast<double>(all.products));
     trust.figure("matmul.differences", static_cast<double>(all.differences.count), all.differences.first);
@@ -181,5 +183,6 @@ void measure_all(const Instrument& trust) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run("matmul", "matrix products against the defined order of summation", argc, argv, measure_all);
+    return run("matmul", "matrix products against the defined order of summation", argc, argv, measure_all,
+               {}, true);
 }

@@ -52,20 +52,22 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run("models", "random models, trained, saved, resumed and decoded", argc, argv,
-               [](const Instrument& trust) {
-                   const plaingrad::tests::Folder folder;
-                   const bool one = trust.only > 0;
-                   const int64_t count = one ? 1 : trust.count(200, 500, 5'000);
-                   const uint64_t first = one ? trust.only : trust.seed * 1'000'000'000;
-                   Models models;
-                   for (int64_t i = 0; i < count; ++i) {
-                       const uint64_t seed = first + static_cast<uint64_t>(i);
-                       models.add(seed, check_model(seed, folder.path));
-                       if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
-                           std::cout << i + 1 << " models" << std::endl;
-                   }
-                   trust.figure("models.models", static_cast<double>(count));
-                   models.print(trust);
-               });
+    return run(
+        "models", "random models, trained, saved, resumed and decoded", argc, argv,
+        [](const Instrument& trust) {
+            const plaingrad::tests::Folder folder;
+            const bool one = trust.only > 0;
+            const int64_t count = one ? 1 : trust.count(200, 500, 5'000);
+            const uint64_t first = one ? trust.only : trust.seed * 1'000'000'000;
+            Models models;
+            for (int64_t i = 0; i < count; ++i) {
+                const uint64_t seed = first + static_cast<uint64_t>(i);
+                models.add(seed, check_model(seed, folder.path));
+                if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
+                    std::cout << i + 1 << " models" << std::endl;
+            }
+            trust.figure("models.models", static_cast<double>(count));
+            models.print(trust);
+        },
+        {}, true);
 }

@@ -35,8 +35,6 @@ struct Product {
     static int64_t extent(int64_t rows, int64_t columns, int64_t ld) {
         return rows == 0 || columns == 0 ? 0 : (rows - 1) * ld + columns;
     }
-    int64_t extent_a() const { return g.a_transposed ? extent(g.k, g.m, g.lda) : extent(g.m, g.k, g.lda); }
-    int64_t extent_b() const { return g.b_transposed ? extent(g.n, g.k, g.ldb) : extent(g.k, g.n, g.ldb); }
     int64_t extent_c() const { return extent(g.m, g.n, g.ldc); }
     std::string name() const;
 };

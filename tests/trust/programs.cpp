@@ -98,6 +98,8 @@ private:
     }
 
     Verdict judge(const Program& program, std::size_t count, Reference reference) const {
+        plaingrad::autograd::check(reference.seed == program.seed, "the double build is at program ",
+                                   reference.seed, ", not at ", program.seed);
         Verdict verdict = {.here = compare_bits(program, count, program.seed)};
         verdict.memory = verdict.here.memory.empty() ? reference.memory : verdict.here.memory;
         verdict.errors = verdict.here.errors.empty() ? reference.errors : verdict.here.errors;
@@ -197,9 +199,11 @@ private:
 
 int main(int argc, char** argv) {
     const std::string beside = std::string(argv[0]).substr(0, std::string(argv[0]).rfind('/') + 1);
-    return run("programs", "random programs of ops, computed in many ways", argc, argv,
-               [&](const Instrument& trust) {
-                   Programs(trust, "'" + beside + "programs_double'")
-                       .measure(trust.only > 0 ? 1 : trust.count(1'500, 5'000, 200'000));
-               });
+    return run(
+        "programs", "random programs of ops, computed in many ways", argc, argv,
+        [&](const Instrument& trust) {
+            Programs(trust, "'" + beside + "programs_double'")
+                .measure(trust.only > 0 ? 1 : trust.count(1'500, 5'000, 200'000));
+        },
+        {}, true);
 }

@@ -118,8 +118,8 @@ Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     row.why = figure->second.detail;
     row.is_good = a.holds(figure->second.value, scale) && result->ended;
     // Of parts, what one counts may be a part of all.
-    row.is_partial = is_count(a) && result->ended && figure->second.value < *a.value(scale) &&
-                     result->instrument != instrument_of(a);
+    row.is_partial = is_count(a) && result->ended && figure->second.value > 0 &&
+                     figure->second.value < *a.value(scale) && result->instrument != instrument_of(a);
     return row;
 }
 

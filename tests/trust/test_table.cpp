@@ -264,6 +264,9 @@ TEST_CASE("trust: a count that only one part has, or all shares together, can fa
                       other = "instrument fuzz.json\nfigure fuzz.json 5" + crashed;
     const std::string of_fuzz = "fuzz.graph | graphs | > 10 | \nfuzz.crashes | crashes | = 0 | \n";
     CHECK(contains(printed(print_text, of_fuzz, half + other, Scale::sample), "  part  crashes: 0 so far"));
+    // But nothing is no part of what was asked for.
+    const std::string none = "instrument fuzz.graph.1of2\nfigure fuzz.graph 0" + crashed;
+    CHECK(contains(printed(print_text, of_fuzz, none + other, Scale::sample), "  NOT   graphs: 0 "));
 }
 
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
@@ -280,12 +283,12 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
 TEST_CASE("trust: what is measured again takes the place of what it was, and of nothing else", "[trust]") {
     const tests::Folder folder;
     folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\necho \"$3\" >>${0%/*}/pages\n");
-    folder.write(
-        "drawn",
-        "#!/bin/sh\n"
-        "case $TRUST_PART in none) echo there is no part of this name && exit 2 ;; dies) exit 139 ;; esac\n"
-        "echo left behind >$TMPDIR/left && echo $TMPDIR >${0%/*}/own\n"
-        "echo words\necho figure drawn.$TRUST_PART 1\n");
+    folder.write("drawn",
+                 "#!/bin/sh\n"
+                 "case $TRUST_PART in none) echo there is no part of this name && exit 2 ;; dies) exit 139 "
+                 ";; fails) exit 2 ;; esac\n"
+                 "echo left behind >$TMPDIR/left && echo $TMPDIR >${0%/*}/own\n"
+                 "echo words\necho figure drawn.$TRUST_PART 1\n");
     folder.write("other", "");
     for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
@@ -316,7 +319,7 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
     CHECK(blocks_after("drawn.a nobody") == "status 2");
-    for (const char* no_seed : {"x", "-1", "", "1.5"})
+    for (const char* no_seed : {"x", "-1", "", "1.5", "0", "1234567890"})
         CHECK(blocks_after("drawn.a", "1", no_seed) == "status 2");
     CHECK(blocks_after("drawn.b.3of2") == "status 2");
     CHECK(blocks_after("drawn.b.0of2") == "status 2");
@@ -326,6 +329,10 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     // So many seconds no run of this test takes. (One second it may take.)
     folder.write("results", tests::content(folder / "results") + "instrument drawn.dies\nended 98765\n");
     CHECK(blocks_after("drawn.dies") == "drawn.a drawn.dies");  // in place of one that had ended
+    CHECK(!contains(tests::content(folder / "results"), "ended 98765\n"));
+    // As a shell or an awk that has failed: only the words say that there is no such part.
+    folder.write("results", tests::content(folder / "results") + "instrument drawn.fails\nended 98765\n");
+    CHECK(blocks_after("drawn.fails") == "drawn.a drawn.dies drawn.fails");
     CHECK(!contains(tests::content(folder / "results"), "ended 98765\n"));
     CHECK(contains(tests::content(folder / "results"), "seed 1\n"));
     const bool has_commits =

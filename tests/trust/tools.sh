@@ -8,7 +8,7 @@
 # A tool that is not installed is left out, with a line that says so (make deps-trust installs all). What each of them
 # printed is in build/tools/*.log.
 set -u
-scale=$1
+scale=$1 seed=$2
 make=${MAKE:-make}
 logs=build/tools
 mkdir -p $logs
@@ -33,9 +33,10 @@ compiler() { [ -z "${TRUST_PART:-}" ] || echo "compiler $("$1" --version | grep 
 # ---- Sanitizers
 
 reports='ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer'
-# sanitized <variant> <tests> <log>: adds to `passed` and `wrong`: failed tests, a build that failed, and reports.
+# sanitized <variant> <tests> <log>: adds to `passed` and `wrong`: failed tests, a build that failed, and reports. (Shares
+# may run side by side, so each has a build of its own.)
 sanitized() {
-    "$make" CXX="${CXX:-g++}" VARIANT="$1" TESTS="$2" test >"$3" 2>&1
+    "$make" ${share:+BUILD="$logs/share_$share"} CXX="${CXX:-g++}" VARIANT="$1" TESTS="$2" test >"$3" 2>&1
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$3" | tail -n 1)
     echo "$1, tests '$2'${PLAINGRAD_THREADS:+, $PLAINGRAD_THREADS threads}: ${line:-did not build}"
     passed=$((passed + $(echo "${line:-0}" | cut -d ' ' -f 1)))
@@ -129,7 +130,7 @@ units() {
         unit=$folder_of_units/$(echo "$folder" | tr / _).cpp
         for file in "$folder"/*.cpp; do
             case $file in */team_mpi.cpp | */main.cpp) ;; *) echo "#include \"$file\"" ;; esac
-        done >"$unit"
+        done >"$unit.$$" && mv "$unit.$$" "$unit" || exit 1  # (another share may be reading it)
         echo "$unit"
     done
     case " $* " in *' autograd '*) echo autograd/kernels/dispatch.cpp && echo autograd/kernels/scratch.cpp ;; esac
@@ -212,7 +213,7 @@ measure_compilers() {
     if [ $n -ge 5 ]; then echo "figure tools.compilers $tried"; else
         echo "skipped tools.compilers only $n of g++ 11 to 17 and clang 14 to 23 are installed (make deps-trust)"
     fi
-    echo "figure tools.compilers_failed $failed"
+    [ $tried -eq 0 ] || echo "figure tools.compilers_failed $failed"
 }
 
 # The tests with Catch2 3, which `make deps-trust` builds from its source package.

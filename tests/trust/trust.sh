@@ -2,7 +2,7 @@
 # Runs instruments and prints their part of the table: `make trust`.
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
-# Environment: JOBS, how many run at a time; 2 if not given, as most of them use one processor.
+# Environment: JOBS, how many run at a time; 2 if not given, as many use one processor only, or wait for files.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`,
 # and `compiler NAME` if it was another one than the build's.
 # NAME.PART is one part of an instrument that has parts (crashes, functions, fuzz, mutants, tools); it reads PART from
@@ -19,17 +19,14 @@ if [ $# -lt 5 ]; then
 fi
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
-case $seed in '' | *[!0-9]*) echo "SEED must be a whole number, 0 or more: got '$seed'" >&2 && exit 2 ;; esac
+# (With 0, clang's fuzzer draws other inputs each time.)
+case $seed in '' | 0* | *[!0-9]* | ??????????*) echo "SEED must be a whole number from 1 to 999999999: got '$seed'" >&2 && exit 2 ;; esac
 trap 'exit 130' INT TERM
 
-# measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if it was refused (2):
-# there is no such part.
+# measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if it was refused:
+# there is no such part. (2 alone does not say so: it is also the status of a shell or an awk that has failed.)
 measure() {
     instrument=${1%%.*} begin=$(date +%s)
-    # Of what it is measured; not of results and the page, which change while this goes on.
-    if sources=$(git rev-parse --short=12 HEAD 2>/dev/null); then
-        git diff --quiet HEAD -- . ':!tests/trust/long.txt' ':!README.md' || sources="$sources, with changes"
-    fi
     TRUST_PART=$(echo "$1" | sed -n 's/^[^.]*\.//p')
     # Whatever is left behind when this is interrupted is in one folder: in memory for what saves all the time.
     case $instrument in crashes | fuzz) if [ -w /dev/shm ]; then TMPDIR=/dev/shm; fi ;; esac
@@ -45,7 +42,7 @@ measure() {
     # shellcheck disable=SC2086  # words
     { $command 2>&1 && echo "ended $(($(date +%s) - begin))" || echo "status $?"; } | tee "$programs/logs/$1.log" |
         while IFS= read -r line; do printf '%s: %s\n' "$1" "$line"; done
-    ! grep -qx 'status 2' "$programs/logs/$1.log"
+    ! { grep -qx 'status 2' "$programs/logs/$1.log" && grep -q 'there is no part' "$programs/logs/$1.log"; }
 }
 
 # Removes the folder that measure has made, and what is mounted there.
@@ -76,7 +73,7 @@ record() (
     echo "compiler ${built:-$compiler}"
     echo "processor ${processor:-unknown}${family:+, family $family}${vectors:+, $vectors}"
     echo "seed $seed"
-    [ -z "$sources" ] || echo "sources $sources"
+    [ -z "${SOURCES:-}" ] || echo "sources $SOURCES"
     sed -nE '/^(figure|skipped|ended) /p' "$programs/logs/$1.log"
 )
 
@@ -123,6 +120,12 @@ for name; do
     fi
 done
 failed=0
+# What is measured, at the beginning, when the programs have just been built; without results and the page, which change
+# while this goes on.
+if SOURCES=$(git rev-parse --short=12 HEAD 2>/dev/null); then
+    [ -z "$(git status --porcelain -- . ':!tests/trust/long.txt' ':!README.md')" ] || SOURCES="$SOURCES, with changes"
+fi
+export SOURCES
 # shellcheck disable=SC2086  # names
 if [ -n "$chosen" ]; then
     printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \

@@ -25,7 +25,6 @@ class Damage {
 public:
     // Prints the case, at most kPrinted of a kind.
     void note(Wrong wrong, const std::string& which, const std::string& what);
-    int64_t operator[](Wrong wrong) const { return counts_[static_cast<std::size_t>(wrong)]; }
     // As the figures crashes.corrupt and so on.
     void print(const Instrument& trust) const;
 

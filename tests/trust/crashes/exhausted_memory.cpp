@@ -162,7 +162,7 @@ bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected,
     return !failure.empty();
 }
 
-// Returns how many allocations it makes, of which some are tried. Adds to `cases` how often it has failed.
+// Returns the last of its allocations that has failed. Adds to `cases` how often one has.
 int64_t measure(const Instrument& trust, const Operation& operation, Damage& damage, int64_t& cases) {
     uint64_t expected = 0;
     const auto undisturbed = [&] {
@@ -174,10 +174,14 @@ int64_t measure(const Instrument& trust, const Operation& operation, Damage& dam
     undisturbed();  // makes what is made once
     autograd::storage_trim();
     const int64_t all = undisturbed();
+    int64_t last = 0;
     for (const int64_t n : some_of(all, trust.count(80, 200, 10'000), trust.rng().fork(operation.name))) {
         const bool on = n % 3 == 0;
         const Used before = Used::now();
-        cases += fails_at(n, on, operation, expected, damage) ? 1 : 0;
+        if (fails_at(n, on, operation, expected, damage)) {
+            ++cases;
+            last = n;
+        }
         // A second time, for what is made once: a leak grows again.
         if (const Used first = Used::now(); first.blocks > before.blocks || first.bytes != before.bytes) {
             fails_at(n, on, operation, expected, damage);
@@ -187,7 +191,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Damage& dam
                             std::to_string(again.blocks - first.blocks) + " blocks");
         }
     }
-    return all;
+    return last;
 }
 
 }  // namespace

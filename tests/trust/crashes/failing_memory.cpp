@@ -1,7 +1,11 @@
 // The n-th allocation of a program fails, or it and all later ones: in training, and in what each program
 // does with a model. Either the program can do without it, and ends as usual, or it says that memory is out.
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "autograd/base/check.h"
 #include "tests/trust/crashes/parts.h"
@@ -47,11 +51,13 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
     return all;
 }
 
-void one(const Runs& runs, const Command& c, const Fault& fault, std::atomic<int64_t>& happened) {
+// Returns whether the allocation was made, and has failed.
+bool one(const Runs& runs, const Command& c, const Fault& fault) {
     const Folder all;
     const std::string folder = all / "run";
     const Words words = c.trains != nullptr ? runs.begin(*c.trains, folder) : c.words;
     const std::string which = runs.line(c.program, words, fault);
+    std::atomic<int64_t> happened = 0;
     const Result r = runs.ran(c.program, words, fault, happened);
     const Run reference = {{c.program}, c.ended};
     const Words reasons = {"memory", std::strerror(ENOMEM),
@@ -62,6 +68,7 @@ void one(const Runs& runs, const Command& c, const Fault& fault, std::atomic<int
         runs.damage.note(Wrong::unequal, which, "other output");
     if (c.trains != nullptr)
         runs.check_ended(*c.trains, r, folder, which);
+    return happened > 0;
 }
 
 }  // namespace
@@ -72,7 +79,7 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
     for (const Run& run : runs.all)
         runs.ran(run.program.name, runs.begin(run, models / run.program.name));
     std::vector<std::pair<const Command*, Fault>> cases;
-    int64_t reached = INT64_MAX, made = 0;
+    int64_t made = 0;
     for (Command& c : all) {
         const Folder here;
         const Words words = c.trains != nullptr ? runs.begin(*c.trains, here / "run") : c.words;
@@ -81,7 +88,6 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
                         ": it fails without a fault: ", c.ended.err);
         c.allocations = counts_in(here / "counts").memory;
         const autograd::Rng rng = trust.rng().fork("memory").fork(std::to_string(&c - all.data()));
-        int64_t last = 0;
         // Of a program that does not train, every one at the long scale. (Of training, where one step is as
         // the other, exhausted_memory.cpp takes every one of a step.)
         const bool is_training = c.trains != nullptr || c.checks;
@@ -89,19 +95,24 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
         for (const int64_t n : some_of(c.allocations, most, rng)) {
             const char* const when = (n + static_cast<int64_t>(trust.seed)) % 3 == 0 ? "on" : "once";
             cases.emplace_back(&c, Fault{"memory", n, std::to_string(ENOMEM), when});
-            last = n;
         }
-        reached = std::min(reached, last);
         made += c.allocations;
     }
-    std::atomic<int64_t> happened = 0;
+    int64_t happened = 0;
+    std::map<const Command*, int64_t> last;  // of those that have failed
+    std::mutex mutex;
     for_each_case(std::ssize(cases), runs.damage, [&](int64_t i) {
         const auto& [command, fault] = cases[static_cast<std::size_t>(i)];
-        one(runs, *command, fault, happened);
+        const bool has_failed = one(runs, *command, fault);
+        const std::lock_guard lock(mutex);
+        happened += has_failed ? 1 : 0;
+        last[command] = std::max(last[command], has_failed ? fault.n : 0);
     });
+    const auto earliest = std::min_element(last.begin(), last.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
     trust.figure("crashes.failing_allocations", static_cast<double>(happened),
                  autograd::join("of ", made, " that ", all.size(), " command lines make"));
-    trust.figure("crashes.last_allocation", static_cast<double>(reached), "the program with the fewest");
+    trust.figure("crashes.last_allocation", static_cast<double>(earliest->second), earliest->first->program);
 }
 
 }  // namespace plaingrad::trust

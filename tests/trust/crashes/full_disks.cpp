@@ -69,18 +69,23 @@ struct Case {
     void left(const Result& r, const std::string& folder) const { runs.check_ended(run, r, folder, which); }
 };
 
+// A run with room for all, on a disk that was drawn a little too large, is followed by one with less.
 bool full_disk(Case& c) {
-    const Folder all;
-    Disk disk(all / "disk");
-    const int64_t kib = c.part(8 + bytes_in(c.run) / 1024);
-    if (!disk.be(kib))
-        return false;
-    c.which += ", full disk of " + std::to_string(kib) + " KiB";
-    const std::string folder = all / "disk/run";
-    const Result r = c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder));
-    c.told(r, ENOSPC);
-    disk.be(kRoom);
-    c.left(r, folder);
+    const std::string program = c.which;
+    int64_t kib = c.part(8 + bytes_in(c.run) / 1024);
+    for (bool was_full = false; !was_full; kib = kib * 3 / 4) {
+        const Folder all;
+        Disk disk(all / "disk");
+        if (kib < 1 || !disk.be(kib))
+            return false;
+        c.which = program + ", full disk of " + std::to_string(kib) + " KiB";
+        const std::string folder = all / "disk/run";
+        const Result r = c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder));
+        was_full = !is_usual_end(c.run, r);
+        c.told(r, ENOSPC);
+        disk.be(kRoom);
+        c.left(r, folder);
+    }
     return true;
 }
 
@@ -119,18 +124,22 @@ bool small_files(Case& c) {
     return true;
 }
 
-// As a quota that is reached: from some write on, all fail.
+// As a quota that is reached: from some write on, all fail. (A run that needs fewer writes than were drawn is
+// followed by one with a smaller quota.)
 bool quota(Case& c) {
     if (!c.runs.can_fail())
         return false;
-    const Folder all;
-    const Fault fault = {"disk", c.part(c.run.calls.disk), std::to_string(EDQUOT), "on"};
-    const Words words = c.runs.begin(c.run, all / "run");
-    c.which = c.runs.line(c.run.program.name, words, fault);
-    const Result r = c.runs.ran(c.run.program.name, words, c.runs.with(fault));
-    c.told(r, EDQUOT);
-    c.left(r, all / "run");
-    return true;
+    std::atomic<int64_t> happened = 0;
+    for (int64_t n = c.part(c.run.calls.disk); n > 0 && happened == 0; n = n * 3 / 4) {
+        const Folder all;
+        const Fault fault = {"disk", n, std::to_string(EDQUOT), "on"};
+        const Words words = c.runs.begin(c.run, all / "run");
+        c.which = c.runs.line(c.run.program.name, words, fault);
+        const Result r = c.runs.ran(c.run.program.name, words, fault, happened);
+        c.told(r, EDQUOT);
+        c.left(r, all / "run");
+    }
+    return happened > 0;
 }
 
 // A run that prints what it has learned, and `info`, which every program has. What could not be printed is an
