@@ -142,16 +142,16 @@ void Report::log_as_json(bool from_start) const {
         autograd::check(
             std::string_view("{\"step\":").starts_with(nn::checkpoint::read_file(file).substr(0, 8)), file,
             ": this file is there already, and it is no log of a run; give another folder");
-    std::ofstream out(file, from_start ? std::ios::trunc : std::ios::app);
+    std::string objects;
     autograd::TextReader rows(
         log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));
-    for (std::string row, name, value; std::getline(rows, row); out << "}\n") {
+    for (std::string row, name, value; std::getline(rows, row); objects += "}\n") {
         autograd::TextReader keys(names), values(row);
         for (const char* next = "{\""; std::getline(keys, name, ',') && std::getline(values, value, ',');)
             if (value.find_first_of("0123456789") != value.npos)  // neither empty nor infinite
-                out << std::exchange(next, ",\"") << name << "\":" << value;
+                objects += std::exchange(next, ",\"") + name + "\":" + value;
     }
-    autograd::check(bool(out.flush()), file, ": it could not be written");
+    nn::checkpoint::append_to_file(file, objects, from_start);
 }
 
 void Report::write_page(bool goes_on) const {

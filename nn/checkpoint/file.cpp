@@ -250,6 +250,15 @@ void replace_file(const std::string& path, std::size_t pieces, const Piece& piec
     });
 }
 
+void append_to_file(const std::string& path, std::string_view bytes, bool from_start) {
+    const int how = from_start ? O_TRUNC : O_APPEND;
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
+    int failed = file < 0 || write_all(file, bytes) < 0 ? errno : 0;
+    if (file >= 0 && close(file) < 0 && failed == 0)
+        failed = errno;
+    check_file(failed == 0, path, ": cannot be written: ", std::strerror(failed));
+}
+
 void check_can_replace(const std::string& path) {
     replace_with(path, false, [](int) { return 0; });
 }

@@ -78,8 +78,13 @@ void replace_file(const std::string& path, const std::vector<std::string_view>& 
 using Piece = std::function<std::string_view(std::size_t i)>;
 void replace_file(const std::string& path, std::size_t pieces, const Piece& piece);
 
-// Does all of the above except writing, to find out before hours of training whether the result can be saved;
-// for example, whether the name is too long with the suffix of the new file.
+// Adds bytes to the end of a file that grows, as a log does; from_start: begins it anew. What a killed
+// process leaves may end within them. Throws FileError naming the file and the system's reason. (A
+// std::ofstream does not tell a disk that is full from memory that is out.)
+void append_to_file(const std::string& path, std::string_view bytes, bool from_start);
+
+// Does all of replace_file except writing, to find out before hours of training whether the result can be
+// saved; for example, whether the name is too long with the suffix of the new file.
 void check_can_replace(const std::string& path);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -135,6 +135,32 @@ TEST_CASE("saving: a failure of any call leaves the old file, and nothing else",
     CHECK(folder.files() == 1);
 }
 
+TEST_CASE("saving: a log grows, and is told why it cannot", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string log = folder / "log";
+    append_to_file(log, "one\n", false);
+    append_to_file(log, "two\n", false);
+    CHECK(content(log) == "one\ntwo\n");
+    append_to_file(log, "three\n", true);
+    append_to_file(log, "", false);
+    CHECK(content(log) == "three\n");
+    for (int n = 0; n < 2; ++n) {  // write, close
+        INFO(n);
+        const Watch watch(n, n == 0 ? ENOSPC : EDQUOT);
+        CHECK(error_of([&] { append_to_file(log, "four\n", false); }) ==
+              log + ": cannot be written: " + std::strerror(failure));
+    }
+    {
+        Watch watch(0, EINTR);
+        at_most = 2;
+        append_to_file(log, "five\n", true);
+        CHECK(watch.noted == "write write write write close ");
+    }
+    CHECK(content(log) == "five\n");
+    CHECK(error_of([&] { append_to_file(folder.path, "six\n", false); }) ==
+          folder.path + ": cannot be written: " + std::strerror(EISDIR));
+}
+
 TEST_CASE("safetensors: a file that becomes shorter while it is read", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "0123456789");
