@@ -1,7 +1,7 @@
 #!/bin/sh
 # An instrument of `make trust`: clang's fuzzer on everything that reads what others wrote, and on programs of ops
-# (tests/fuzz), under the address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
-# run with the same seed, and as many inputs, sees the same ones.
+# (tests/fuzz), under the address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and
+# kept inputs, so a run with the same seed, and as many inputs, sees the same ones.
 #
 # usage: fuzz.sh quick|sample|long SEED      TRUST_PART: one of its targets, or a share of its inputs: checkpoint.1of8 to
 #                                            checkpoint.8of8, each with a seed of its own; several can run side by side

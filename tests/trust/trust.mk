@@ -51,7 +51,7 @@ $(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter rel
 # The numbers that the README shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
-# The longest first, and beside it the others: mutants take a quarter of an hour.
+# The longest first, and beside it the others: mutants take twenty minutes.
 TRUST_THESE := $(or $(ONLY),mutants $(filter-out mutants,$(INSTRUMENTS)))
 # (Of a part, as in ONLY=crashes.kills, the whole instrument.)
 TRUST_WHOLE := $(foreach name,$(TRUST_THESE),$(firstword $(subst ., ,$(name))))

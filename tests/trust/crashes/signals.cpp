@@ -47,7 +47,7 @@ void check_saved(const Runs& runs, const Run& run, const Kind& kind, const std::
 
 struct Sent {
     std::atomic<int64_t> running{0};  // while the program still ran
-    std::atomic<int64_t> stopped{0};  // of these, those that ended it
+    std::atomic<int64_t> stopped{0};  // and this signal was its end
 };
 
 void one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng& moment, Sent& sent) {
