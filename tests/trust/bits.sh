@@ -4,7 +4,8 @@
 #
 # usage: bits.sh <quick|sample|long> <seed>
 # Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers (in
-# build/bits), which the scale `quick` leaves out. (`few` and `wide` are sets of models: see weights.cpp.) KEEP=1 stores today's hashes as the kept ones.
+# build/bits), which the scale `quick` leaves out. (`few` and `wide` are sets of models: see weights.cpp.) KEEP=1 stores
+# today's hashes as the kept ones.
 # A way that this machine does not have is left out, with a line that says why.
 set -u
 scale=$1 seed=$2
@@ -168,13 +169,13 @@ echo "figure bits.different $different $first"
 # ---- batches, and threads that wait
 
 case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000 ;; esac
-"$weights" batches "$batches" "$seed" >"$work/batches" || { tail -n 3 "$work/batches" && exit 1; }
+"$weights" batches "$batches" "$seed" >"$work/batches" || { tail -n 3 "$work/batches"; exit 1; }
 cat "$work/batches"
 awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
 # On two processors, however many there are: the program keeps them busy itself.
 case $two in
 *,*)
-    taskset -c "$two" "$weights" busy >"$work/busy" || { tail -n 3 "$work/busy" && exit 1; }
+    taskset -c "$two" "$weights" busy >"$work/busy" || { tail -n 3 "$work/busy"; exit 1; }
     awk '1; $1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy" ;;
 *) echo "skipped bits.busy taskset is missing, or there is one processor" ;;
 esac
