@@ -377,8 +377,8 @@ $(HUGGING_FACE): $(OUT)/%: $(OBJ)/tests/hugging_face/%.o $(LIB)
 
 .PHONY: test-hugging-face golden-hugging-face golden-tokenizers
 test-hugging-face: $(HUGGING_FACE)  ## models and tokenizers against transformers and tokenizers, ten minutes: PYTHON=... QUICK=1
-	@'$(PYTHON)' tests/hugging_face/compare_models.py '$(OUT)/run_model' $(if $(filter-out 0,$(QUICK)),--quick)
-	@$(if $(filter-out 0,$(QUICK)),,'$(PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize')
+	@'$(PEERS_PYTHON)' tests/hugging_face/compare_models.py '$(OUT)/run_model' $(if $(filter-out 0,$(QUICK)),--quick)
+	@$(if $(filter-out 0,$(QUICK)),,'$(PEERS_PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize')
 
 golden-hugging-face:  ## makes tests/golden/hugging_face again, with transformers
 	$(PYTHON) tests/golden/make_hugging_face.py

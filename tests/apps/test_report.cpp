@@ -25,7 +25,8 @@ Words small(const Words& more) {
 
 }  // namespace
 
-TEST_CASE("every program that trains writes a page, which shows all that it has, silently", "[apps][page]") {
+TEST_CASE("every program that trains writes a page, which shows all that it has, silently",
+          "[apps][report][page]") {
     const Folder folder;
     const std::string page = folder / "page.html";
     std::string log, pairs;
@@ -79,7 +80,7 @@ TEST_CASE("every program that trains writes a page, which shows all that it has,
     }
 }
 
-TEST_CASE("a run that Ctrl-C ends writes its page, too", "[apps][page]") {
+TEST_CASE("a run that Ctrl-C ends writes its page, too", "[apps][report][page]") {
     const Folder folder;
     const std::string page = folder / "page.html";
     Running program("reverse_task", small({"--steps", "100000000", "--report", page}));
@@ -90,7 +91,7 @@ TEST_CASE("a run that Ctrl-C ends writes its page, too", "[apps][page]") {
     CHECK(contains(content(page), R"(["reverse_task",0,[)"));  // it does not load itself again
 }
 
-TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps][page]") {
+TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps][report][page]") {
     const Folder folder;
     const std::string whole = folder / "whole", pieces = folder / "pieces";
     tests::run("reverse_task", small({"--save", whole}));

@@ -1,13 +1,14 @@
 """Changes the sources in small ways, one at a time, and checks whether a test fails: can the tests fail?
 
     python3 tests/mutate [--count N] [--constants N] [--seed N] [--share 1of2] [--folder build/mutate] [--file PATH]
-                          [--these FILE] [--list]
+                          [--these FILE] [--list] [--go-on] [--seconds S] [--make M] [--compiler C]
 
 A changed program is a mutant. One that no test notices (a survivor) gets a test, unless its change has no visible
 effect, or cannot be tried: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into
 a copy of the tree, each behind a switch of its own; an environment variable chooses one. So a single build serves all but
-constants (--constants), which take a build each. Each test case then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
-until one fails. Slow cases, and the gradient checks of the double build, run only for what the others do not notice.
+constants (--constants), which take a build each. Each test case then runs once, to see which changes it reaches; each
+change is tried with the cases that reach it, the quickest first, until one fails. Slow cases, and the gradient checks of
+the double build, run only for what the others do not notice.
 """
 import argparse
 import os
@@ -124,7 +125,6 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
         reaching = [c for c in cases if here & c.reached] if here else cases
         outcomes.add(point, runs.try_one(runs.Judge(args.folder), runs.ALL, reaching))
         print(f"{outcomes.of[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
-    tree.place(args.folder, found, mutants)
 
 
 def compile_mutants(args, found, numbers, waiting, outcomes, targets):
@@ -178,11 +178,10 @@ class Outcomes:
             file.write(f"{outcome}\t{point.key}\n")
 
 
-def try_mutants(args, found, mutants, outcomes, known):
+def try_mutants(judge, args, found, mutants, outcomes, known):
     """With the quickest of the cases that reach it, in a first round; in a second one, what survived it, and is not known
     to change nothing, with the others: slow cases, and gradient checks, which are built only then. Returns all cases."""
     cases, slow = runs.record(args.folder, len(mutants), args.go_on)
-    judge = runs.Judge(args.folder)
     parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n in range(len(mutants))}
     outcomes.of.update({p: outcomes.answered[p.key] for p in mutants if p and p.key in outcomes.answered})
     waiting = [(n, p) for n, p in enumerate(mutants) if p and p not in outcomes.of]
@@ -228,8 +227,12 @@ def main():
     candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
     mutants = candidates[:args.count]
     compile_mutants(args, found, mutants, candidates[args.count:], outcomes, ["tests", "apps", "GRADCHECKS=no"])
-    cases = try_mutants(args, found, mutants, outcomes, known)
-    try_constants(args, found, mutants, constants, cases, outcomes)
+    judge = runs.Judge(args.folder)
+    cases = try_mutants(judge, args, found, mutants, outcomes, known)
+    if args.constants:
+        try_constants(args, found, mutants, constants, cases, outcomes)
+        compile_mutants(args, found, mutants, [], outcomes, ["tests", "apps", "gradchecks"])
+        judge.check_still_sound()
     report(outcomes.of, known, points.keys_in(equivalent, "Undefined:"), {p.key for p in all_points})
 
 

@@ -1,5 +1,6 @@
 """Runs test cases against mutants: first without one, to see what each case reaches; then each mutant."""
 import contextlib
+import itertools
 import os
 import re
 import resource
@@ -225,7 +226,8 @@ class Judge:
     that have ended pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
 
     def __init__(self, folder, patience=8):
-        self.folder, self.patience, self.sound, self.passed = folder, patience, set(), None
+        self.folder, self.patience, self.sound = folder, patience, set()
+        self.recent = []  # the last cases that noticed a mutant, and passed without one
 
     def outcome(self, number, lot):
         """"killed", "timed out" or "survived"."""
@@ -250,14 +252,16 @@ class Judge:
             if try_lot(self.folder, NONE, same, self.patience)[0] != "passed":
                 return False
             self.sound.add(key)
-            self.passed = same
+        last = next((case for case in same if ended and case.name == ended[-1]), same[-1])
+        self.recent = [case for case in self.recent if case is not last][-19:] + [last]
         return True
 
     def check_still_sound(self):
         """Ends the program if cases that passed without a mutant no longer do, as on a disk that has become full: from then
-        on, every mutant would count as killed."""
-        if self.passed and all(try_lot(self.folder, NONE, self.passed, self.patience)[0] != "passed" for _ in range(2)):
-            sys.exit(f"without a mutant, too, this fails now: {self.passed[-1].name}")
+        on, every mutant that they reach would count as killed."""
+        for case in self.recent:
+            if all(try_lot(self.folder, NONE, [case], self.patience)[0] != "passed" for _ in range(2)):
+                sys.exit(f"without a mutant, too, this fails now: {case.name}")
 
 
 def quickest(cases, seconds):
@@ -284,18 +288,17 @@ def try_one(judge, number, cases):
 
 def try_all(judge, waiting, choose_cases, note):
     """waiting: (number, Point). choose_cases(number): the test cases to try. note(point, outcome) is told of each."""
-    begin, done = time.time(), []
+    begin, numbers = time.time(), itertools.count(1)
 
     def one(job):
         number, point = job
         outcome = try_one(judge, number, choose_cases(number))
         note(point, outcome)
-        done.append(point)
         if outcome not in NOTICED:
             print(f"{outcome}: {point.file}:{point.line}: {point.key}", flush=True)
-        if len(done) % 50 == 0:
+        if (done := next(numbers)) % 50 == 0:
             judge.check_still_sound()
-            print(f"{len(done)} of {len(waiting)}, {time.time() - begin:.0f} s", flush=True)
+            print(f"{done} of {len(waiting)}, {time.time() - begin:.0f} s", flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(one, job) for job in waiting]

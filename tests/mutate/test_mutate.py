@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 try:
@@ -281,6 +282,31 @@ class TriesCases(unittest.TestCase):
             self.assertEqual(judge.outcome(2, cases), "killed")  # wrongly
             with self.assertRaises(SystemExit):
                 runs.try_all(judge, [], None, None)
+
+    def test_a_run_ends_when_a_case_fails_that_did_not_notice_the_last_mutant(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/tmp")
+            binary = f"{folder}/tests"
+            with open(binary, "w", encoding="utf-8") as file:  # b passes on a full disk, too
+                file.write("#!/bin/sh\n[ $PLAINGRAD_MUTANT != 1 ] && { grep -q '\"b\"' $5 || [ ! -e $0.full ]; }\n")
+            os.chmod(binary, 0o755)
+            judge = runs.Judge(folder, patience=1)
+            for name in "ab":
+                self.assertEqual(judge.outcome(1, [runs.Case(binary, name, 0, frozenset())]), "killed")
+            judge.check_still_sound()
+            with open(f"{binary}.full", "w", encoding="utf-8"):
+                pass
+            with self.assertRaises(SystemExit):
+                judge.check_still_sound()
+
+    def test_a_run_asks_after_every_fifty_mutants_whether_cases_still_pass(self):
+        asked = []
+        judge = runs.Judge("", patience=1)
+        judge.check_still_sound = lambda: asked.append(len(told))
+        told = []
+        point = types.SimpleNamespace(file="a", line=1, key="k")
+        runs.try_all(judge, [(n, point) for n in range(120)], lambda n: [], lambda p, outcome: told.append(p))
+        self.assertEqual(len(asked), 3)  # 50, 100, and at the end
 
     def test_nothing_stays_after_a_signal(self):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):

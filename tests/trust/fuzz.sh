@@ -54,9 +54,9 @@ crashes= leaks= timeouts= memory= most_refused=0 refuses=
 for log in "$corpus"/*.log; do
     target=$(basename "$log" .log)
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    # It tries those that it begins with, too; where no new one has followed, nothing was measured.
-    kept=$(sed -n 's/^kept //p' "$log")
-    if [ "${inputs:-0}" -le "${kept:-0}" ]; then inputs=0; fi
+    # It first tries those that it begins with, and the empty one; where no new one has followed, nothing was measured.
+    begun=$(sed -n 's/^#\([0-9]*\)[[:space:]]*INITED.*/\1/p' "$log")
+    if [ -z "$begun" ] || [ "${inputs:-0}" -le "$begun" ]; then inputs=0; fi
     echo "figure fuzz.$target $inputs"
     refused=$(awk '$1 == "accepted" { gsub(",", "", $4); print 100 - 100 * $2 / $4 }' "$log")
     if awk "BEGIN { exit !(${refused:-100} > $most_refused) }"; then most_refused=${refused:-100} refuses=$target; fi

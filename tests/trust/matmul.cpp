@@ -160,9 +160,10 @@ private:
 };
 
 void measure_all(const Instrument& trust) {
-    const auto rng_of = [&](int64_t i) { return trust.rng().fork(trust.only + static_cast<uint64_t>(i)); };
+    const uint64_t first = trust.only > 0 ? trust.only : 1;
+    const auto rng_of = [&](int64_t i) { return trust.rng().fork(first + static_cast<uint64_t>(i)); };
     const auto name_of = [&](int64_t i) {
-        return autograd::join("number ", trust.only + static_cast<uint64_t>(i), ": ",
+        return autograd::join("number ", first + static_cast<uint64_t>(i), ": ",
                               draw_product(rng_of(i)).name());
     };
     const auto prepare = [&](int64_t, Found& found) {

@@ -3,7 +3,7 @@
 # that are installed. At the sample scale five of them run, most on a part of the sources; at the long scale all, each on
 # the tests that it says below.
 #
-# usage: tools.sh <quick|sample|long> <seed>     (in the repository's root; TRUST_PART: one of the functions at the end;
+# usage: tools.sh <quick|sample|long> <seed>     (in the repository's root; TRUST_PART: one of the names in `all`;
 # of compilers and tsan also a share, compilers.1of4)
 # A tool that is not installed is left out, with a line that says so (make deps-trust installs all). What each of them
 # printed is in build/tools/*.log.
@@ -27,6 +27,7 @@ at_long() { [ "$scale" = long ]; }
 share=$(echo "${TRUST_PART:-}" | sed -n 's/.*[.]\([0-9][0-9]*of[1-9][0-9]*\)$/\1/p')
 mine() { [ -z "$share" ] || [ $((($1 - 1) % ${share#*of} + 1)) -eq "${share%of*}" ]; }
 count() { grep -cE "$1" "$2"; }
+no_part() { echo "there is no part '$TRUST_PART' of tools" >&2 && exit 2; }
 # The compiler of a part that is measured by itself, where it is not the build's.
 compiler() { [ -z "${TRUST_PART:-}" ] || echo "compiler $("$1" --version | grep -m 1 version)"; }
 
@@ -65,11 +66,19 @@ measure_tsan() {
         sanitized tsan "~[apps]~[bits]~[chapters]~[bench]$gemm" $logs/tsan$threads.log
     done
     unset PLAINGRAD_THREADS
+    if [ -n "$share" ] && [ "${share%of*}" -gt $n ]; then no_part; fi
     echo "figure tools.tsan_tests $passed"
     echo "figure tools.tsan_wrong $wrong see $logs/tsan*.log"
 }
 
 # ---- valgrind
+
+# What a processor without AVX2 runs: the kernels in plain C++.
+if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then
+    isa=avx2 kernel_flags='-mavx2 -mfma -DPLAINGRAD_KERNELS=kernels_avx2'
+else
+    isa=baseline kernel_flags='-DPLAINGRAD_KERNELS=kernels_baseline -DPLAINGRAD_SIMD_PLAIN'
+fi
 
 # Valgrind knows no AVX-512. What the C++ library keeps until the end is still reachable, and no leak.
 memcheck="valgrind --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --log-file=$PWD/$logs/valgrind.%p"
@@ -81,7 +90,7 @@ watched() {
     wanted=$1 text=$2 status=0
     shift 2
     # shellcheck disable=SC2086  # words
-    PLAINGRAD_ISA=avx2 $memcheck "$@" >$logs/valgrind.log 2>&1 </dev/null || status=$?
+    PLAINGRAD_ISA=$isa $memcheck "$@" >$logs/valgrind.log 2>&1 </dev/null || status=$?
     if [ $status -ne "$wanted" ] || ! grep -q "$text" $logs/valgrind.log; then
         wrong=$((wrong + 1))
         echo "valgrind: exit status $status, '$text' $(grep -c "$text" $logs/valgrind.log) times: $*"
@@ -109,7 +118,7 @@ measure_valgrind() {
         # take most of the time, and use no other memory.)
         "$make" CXX="${CXX:-g++}" GRADCHECKS=no \
             TESTS='[storage],[graph],[json],[checkpoint]~[apps]~[slow],[gemm]~[slow]~[threads],[packed]~[apps]~[slow]~[bits]' \
-            RUN="env PLAINGRAD_ISA=avx2 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
+            RUN="env PLAINGRAD_ISA=$isa valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
         tail -n 1 $logs/valgrind_tests.log
         passed=$(grep -E '^[0-9]+ passed' $logs/valgrind_tests.log | tail -n 1 | cut -d ' ' -f 1)
         runs=$((runs + ${passed:-0}))
@@ -125,8 +134,8 @@ measure_valgrind() {
 units() {
     folder_of_units=$logs/units_$1
     shift
-    mkdir -p "$folder_of_units"
-    find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -vxE 'autograd/kernels|apps' | while read -r folder; do
+    mkdir -p "$folder_of_units" || exit 1
+    for folder in $(find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -vxE 'autograd/kernels|apps'); do
         unit=$folder_of_units/$(echo "$folder" | tr / _).cpp
         for file in "$folder"/*.cpp; do
             case $file in */team_mpi.cpp | */main.cpp) ;; *) echo "#include \"$file\"" ;; esac
@@ -134,7 +143,7 @@ units() {
         echo "$unit"
     done
     case " $* " in *' autograd '*) echo autograd/kernels/dispatch.cpp && echo autograd/kernels/scratch.cpp ;; esac
-    find "$@" -name '*.cpp' -exec grep -lE '^int main\(' {} +  # apps/*.cpp, and main.cpp
+    find "$@" -name '*.cpp' -exec grep -lE '^int main\(' {} + || :  # apps/*.cpp, and main.cpp
 }
 # The flags of this tree for a compiler; nothing if the Makefile refuses it.
 flags_of() {
@@ -153,7 +162,8 @@ measure_thread_safety() {
     shared=$(grep -rlE 'std::(mutex|atomic)' autograd nn models apps --include=*.cpp)
     # shellcheck disable=SC2086  # lists of words
     for unit in ${shared:-none.cpp}; do  # (of which clang says that it is not there)
-        clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1
+        clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1 ||
+            echo "$unit: error: clang++ ended with status $?"
     done >$logs/thread_safety.log
     echo "figure tools.thread_safety $(count ': (warning|(fatal )?error):' $logs/thread_safety.log) in $(echo $shared | wc -w) files; see $logs/thread_safety.log"
 }
@@ -162,10 +172,11 @@ measure_tidy() {
     have clang-tidy tools.tidy || return 0
     compiler clang-tidy
     if at_long; then folders='autograd nn models apps' kernels=autograd/kernels/unit.cpp; else folders='autograd/base nn/checkpoint' kernels=; fi
-    files=$(units tidy $folders)
+    # shellcheck disable=SC2086
+    files=$(units tidy $folders) || exit 1
     # shellcheck disable=SC2086
     echo $files $kernels | tr ' ' '\n' | xargs -P 2 -I {} sh -c 'clang-tidy --quiet "$@" && echo "read $1"' sh {} \
-        -- -std=c++20 -I. -pthread -mavx2 -mfma -DPLAINGRAD_KERNELS=kernels_avx2 >$logs/tidy.log 2>$logs/tidy_errors.log
+        -- -std=c++20 -I. -pthread $kernel_flags >$logs/tidy.log 2>$logs/tidy_errors.log
     read=$(count '^read ' $logs/tidy.log)
     echo "figure tools.tidy_units $read"
     # The same finding in a header is there once for each unit. A unit that clang-tidy could not read counts, too.
@@ -199,7 +210,7 @@ tried_with() {
 
 measure_compilers() {
     tried=0 failed=0 n=0
-    all_units=$(units compilers autograd nn)  # of the sample; the long scale makes all
+    all_units=$(units compilers autograd nn) || exit 1  # of the sample; the long scale makes all
     for compiler in $(for n in 11 12 13 14 15 16 17; do echo g++-$n; done; for n in 14 15 16 17 18 19 20 21 22 23; do echo clang++-$n; done); do
         command -v "$compiler" >/dev/null || continue
         n=$((n + 1))
@@ -210,6 +221,8 @@ measure_compilers() {
             echo "$compiler: failed, see $logs/$compiler.log"
         fi
     done
+    # A share has the nth of those that are installed, so between two shares none may be installed or removed.
+    if [ -n "$share" ] && [ $tried -eq 0 ]; then no_part; fi
     if [ $n -ge 5 ]; then echo "figure tools.compilers $tried"; else
         echo "skipped tools.compilers only $n of g++ 11 to 17 and clang 14 to 23 are installed (make deps-trust)"
     fi
@@ -239,9 +252,6 @@ if [ -n "$share" ]; then
     part=${part%".$share"}
     case $part in compilers | tsan) ;; *) part= ;; esac  # the others have no shares
 fi
-case " $all " in *" $part "*) ;; *)
-    echo "there is no part '$TRUST_PART' of tools" >&2
-    exit 2 ;;
-esac
+case " $all " in *" $part "*) ;; *) no_part ;; esac
 [ -z "${TRUST_PART:-}" ] || parts=$part
 for part in $parts; do "measure_$part" || exit 1; done

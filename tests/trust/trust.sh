@@ -2,7 +2,7 @@
 # Runs instruments and prints their part of the table: `make trust`.
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
-# Environment: JOBS, how many run at a time; 2 if not given, as many use one processor only, or wait for files.
+# Environment: JOBS, how many run at a time; 2 if not given, because many instruments use one processor only, or wait for files.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`,
 # and `compiler NAME` if it was another one than the build's.
 # NAME.PART is one part of an instrument that has parts (crashes, functions, fuzz, mutants, tools); it reads PART from
@@ -51,6 +51,13 @@ remove_own() {
     rm -rf "$TMPDIR"
 }
 
+# The commit that is measured, if this is a repository; without results and the page, which change meanwhile.
+sources() {
+    commit=$(git rev-parse --short=12 HEAD 2>/dev/null) || return 0
+    changes=$(git status --porcelain -- . ':!tests/trust/long.txt' ':!README.md')
+    echo "$commit${changes:+, with changes}"
+}
+
 # record <block>: puts what its log says into <results>. Fails, as on a full disk, before anything is replaced.
 record() (
     set -e
@@ -73,7 +80,10 @@ record() (
     echo "compiler ${built:-$compiler}"
     echo "processor ${processor:-unknown}${family:+, family $family}${vectors:+, $vectors}"
     echo "seed $seed"
-    [ -z "${SOURCES:-}" ] || echo "sources $SOURCES"
+    # (Scripts build what they measure when they begin, which may be hours after the programs were built.)
+    now=$(sources)
+    if [ -n "$TRUST_SOURCES" ] && [ "$now" != "$TRUST_SOURCES" ]; then TRUST_SOURCES="${TRUST_SOURCES%, with changes}, with changes"; fi
+    [ -z "$TRUST_SOURCES" ] || echo "sources $TRUST_SOURCES"
     sed -nE '/^(figure|skipped|ended) /p' "$programs/logs/$1.log"
 )
 
@@ -120,12 +130,8 @@ for name; do
     fi
 done
 failed=0
-# What is measured, at the beginning, when the programs have just been built; without results and the page, which change
-# while this goes on.
-if SOURCES=$(git rev-parse --short=12 HEAD 2>/dev/null); then
-    [ -z "$(git status --porcelain -- . ':!tests/trust/long.txt' ':!README.md')" ] || SOURCES="$SOURCES, with changes"
-fi
-export SOURCES
+TRUST_SOURCES=$(sources)  # at the beginning, when the programs have just been built
+export TRUST_SOURCES
 # shellcheck disable=SC2086  # names
 if [ -n "$chosen" ]; then
     printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \

@@ -3,7 +3,7 @@
 // build it alone.
 //
 //     weights                   each model, 100 steps: a line `NAME HASH` for each
-//     weights few               one of each family, where computing takes long
+//     weights few               one of each family, for ways that take long, such as emulators
 //     weights wide              three models that are wide enough for threads to share their work
 //     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
 //     weights busy              how much longer 8 threads take than 1 while two others keep the processors

@@ -80,7 +80,9 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
         runs.ran(run.program.name, runs.begin(run, models / run.program.name));
     std::vector<std::pair<const Command*, Fault>> cases;
     int64_t made = 0;
+    std::map<const Command*, int64_t> last;  // of those that have failed; 0 where none has
     for (Command& c : all) {
+        last[&c] = 0;
         const Folder here;
         const Words words = c.trains != nullptr ? runs.begin(*c.trains, here / "run") : c.words;
         c.ended = runs.ran(c.program, words, runs.with({"none"}, here / "counts"));
@@ -99,7 +101,6 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
         made += c.allocations;
     }
     int64_t happened = 0;
-    std::map<const Command*, int64_t> last;  // of those that have failed
     std::mutex mutex;
     for_each_case(std::ssize(cases), runs.damage, [&](int64_t i) {
         const auto& [command, fault] = cases[static_cast<std::size_t>(i)];

@@ -76,8 +76,12 @@ bool full_disk(Case& c) {
     for (bool was_full = false; !was_full; kib = kib * 3 / 4) {
         const Folder all;
         Disk disk(all / "disk");
-        if (kib < 1 || !disk.be(kib))
+        if (!disk.be(std::max<int64_t>(1, kib)))
             return false;
+        if (kib < 1) {
+            c.runs.damage.note(Wrong::died, program, "no disk was too small for it");
+            return true;
+        }
         c.which = program + ", full disk of " + std::to_string(kib) + " KiB";
         const std::string folder = all / "disk/run";
         const Result r = c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder));
@@ -139,7 +143,9 @@ bool quota(Case& c) {
         c.told(r, EDQUOT);
         c.left(r, all / "run");
     }
-    return happened > 0;
+    if (happened == 0)
+        c.runs.damage.note(Wrong::died, c.which, "no quota was too small for it");
+    return true;
 }
 
 // A run that prints what it has learned, and `info`, which every program has. What could not be printed is an
@@ -187,7 +193,7 @@ void full_disks(const Instrument& trust, const Runs& runs) {
             done += kind.run(c) ? 1 : 0;
         });
         all[kind.figure] += done;
-        if (done < each && skipped.insert(kind.figure).second)
+        if (done == 0 && skipped.insert(kind.figure).second)
             std::printf("skipped %s no %s can be made here\n", kind.figure, kind.name);
     }
     for (const auto& [figure, cases] : all)

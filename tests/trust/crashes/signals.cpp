@@ -84,7 +84,8 @@ void signals(const Instrument& trust, const Runs& runs) {
     // How many signals of each kind; at the long scale, 50 of each kind to each program.
     const int64_t each = trust.count(programs, 25, 50 * programs), all = each * std::ssize(kinds);
     std::vector<Sent> sent(kinds.size());
-    std::signal(SIGHUP, SIG_DFL);  // nohup ignores it, and the programs would inherit that
+    // nohup ignores it, and the programs would inherit that; of a handler they inherit nothing.
+    const auto before = std::signal(SIGHUP, [](int) {});
     for_each_case(3 * all, runs.damage, [&](int64_t i) {  // some programs end before
         const auto k = static_cast<std::size_t>(i % std::ssize(kinds));
         if (sent[k].running >= each)
@@ -92,6 +93,7 @@ void signals(const Instrument& trust, const Runs& runs) {
         const Run& run = runs.rarely_saving[static_cast<std::size_t>(i / std::ssize(kinds) % programs)];
         one(runs, run, kinds[k], trust.rng().fork("signals").fork(static_cast<uint64_t>(i)), sent[k]);
     });
+    std::signal(SIGHUP, before);
     int64_t least = INT64_MAX;
     for (std::size_t k = 0; k < kinds.size(); ++k) {
         // A signal that never ends a program has not reached any.

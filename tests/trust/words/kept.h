@@ -2,7 +2,7 @@
 // see it.
 //
 // A line of a kept file is `what<TAB>text`. Cases that say the same are one line, `what | where; where; ...`.
-// What is not there succeeds.
+// A case that is not there succeeds.
 #pragma once
 
 #include <map>
