@@ -2,7 +2,8 @@
 # Runs instruments and prints their part of the table: `make trust`.
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
-# Environment: JOBS, how many run at a time; 2 if not given, because many instruments use one processor only, or wait for files.
+# Environment: JOBS, how many run at a time; 2 if not given, because many instruments use one processor only, or wait
+# for files.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`,
 # and `compiler NAME` if it was another one than the build's.
 # NAME.PART is one part of an instrument that has parts (crashes, functions, fuzz, mutants, tools); it reads PART from
