@@ -105,9 +105,10 @@ private:
 
 void Node::backward(const Ref<Node>& root, const Tensor& start,
                     const std::function<void(const Node& leaf)>& complete) {
+    const Real* const from = start.data();  // throws for one without numbers, before anything has changed
     std::vector<Ref<Node>> nodes = reachable(root);
     Leaves leaves(nodes, complete);
-    sum_to(start.shape(), start.data(), start.shape(), 1, root->open_grad());  // adds if a leaf has one
+    sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds if a leaf has one
 
     const NoGrad no_grad;
     const FloatControl ieee;  // also for what closures compute outside of kernels

@@ -85,12 +85,13 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
     const auto from = [&](const Place& at) { return inputs[at.input]->data() + at.column; };
     const Tensor out = Tensor::uninitialized({a.batch, a.queries, width});
     const Tensor statistics = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
+    Tensor weights;
     if (o.weights != nullptr)
-        *o.weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
+        weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
     const kernels::Products& products = kernels::cpu().products(p);
     products.attention(a, from(q), from(k), from(v), out.mutable_data(),
-                       o.weights != nullptr ? o.weights->mutable_data() : nullptr, statistics.mutable_data());
-    return with_backward(
+                       o.weights != nullptr ? weights.mutable_data() : nullptr, statistics.mutable_data());
+    const Tensor result = with_backward(
         op, out, inputs,
         [a, p, q, k, v, mask = o.mask, sinks = mapped(inputs, &Tensor::sink),
          saved = mapped(inputs, &Tensor::save), output = out.save(),
@@ -104,6 +105,9 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
                 a, in(q), in(k), in(v), output.data(), statistics.data(), dout.data(),
                 beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
         });
+    if (o.weights != nullptr)
+        *o.weights = weights;  // not before: it may be one of the inputs
+    return result;
 }
 
 }  // namespace

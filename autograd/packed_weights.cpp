@@ -37,6 +37,14 @@ const Real* numbers_of(const PackedNumbers& packed, const Shape& weight, bool tr
 
 }  // namespace
 
+PackedWeights::Use::~Use() {
+    Use** at = &last_;
+    while (*at != nullptr && *at != this)
+        at = &(*at)->before_;
+    if (*at != nullptr)
+        *at = before_;
+}
+
 const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
     const Real* const end = b + (g.b_transposed ? (g.n - 1) * g.ldb + g.k : (g.k - 1) * g.ldb + g.n);
     check(b >= weight.data() && end <= weight.data() + weight.numel(), "[PackedWeights] a factor (", g.k,
@@ -61,6 +69,7 @@ void pack(const Tensor& weight, Precision p, bool transposed) {
 }
 
 const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first, Precision p) {
+    kernels::cpu().products(p);  // throws if there is no such precision
     if (const PackedNumbers* const packed = weight.packed()) {
         check(first % kPackedColumns == 0, "[packed weight] a product cannot begin at column ", first,
               " of a packed weight ", weight.shape(), ", only at multiples of ", kPackedColumns);

@@ -40,15 +40,19 @@ class PackedWeights {
 public:
     class Use {
     public:
-        explicit Use(PackedWeights& weights) : before_(std::exchange(active_, &weights)) {}
-        ~Use() { active_ = before_; }
+        explicit Use(PackedWeights& weights) : weights_(weights), before_(std::exchange(last_, this)) {}
+        ~Use();  // in any order
         Use(const Use&) = delete;
         Use& operator=(const Use&) = delete;
 
     private:
-        PackedWeights* before_;
+        friend class PackedWeights;
+        inline static thread_local Use* last_ = nullptr;
+        PackedWeights& weights_;
+        Use* before_;
     };
-    static PackedWeights* active() { return active_; }  // nullptr: none is in use on this thread
+    // nullptr: none is in use on this thread
+    static PackedWeights* active() { return Use::last_ != nullptr ? &Use::last_->weights_ : nullptr; }
 
     // The right operand of this product, whose numbers begin at `b`; throws Error unless all lie within the
     // memory of `weight`. It is packed when it is first wanted, and again if the weight was written to since.
@@ -60,7 +64,6 @@ private:
         Saved weight;
         Tensor copy;
     };
-    inline static thread_local PackedWeights* active_ = nullptr;
     // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision, kernels.
     std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision, std::string_view>, Entry>
         entries_;

@@ -340,6 +340,14 @@ double DataParallel::norm_of(const std::vector<double>& squares) {
 
 void DataParallel::step(double learning_rate, double clip) {
     check(std::exchange(can_step_, false), "[DataParallel] each step needs a backward before it");
+    // A parameter that was frozen since backward must not change. With one part, the gradients are the
+    // leaves' own: they may have been set to zero since, and their memory may be another's.
+    const std::vector<NamedParameter>& all = adam_.parameters();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (const Tensor& w = all[i].tensor; is_whole() ? !w.has_grad() : !w.needs_grad())
+            has_gradient_[i] = false;
+    if (is_whole())
+        gradients_ = gradients_of(all);
     std::erase_if(gradients_, [this](const StretchGrad& s) { return !has_gradient_[s.parameter]; });
     adam_.step(learning_rate, clip * grad_scale_, has_gradient_, gradients_);
     if (team_.size() > 1)

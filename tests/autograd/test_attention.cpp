@@ -333,6 +333,28 @@ TEST_CASE("attention: requesting the weights changes no bit", "[attention][bits]
     }
 }
 
+// The tensor that receives the weights may be one of the inputs, which is not needed any more.
+TEST_CASE("attention: the weights may replace an input", "[attention]") {
+    const Tensor q = leaf(random({2, 5, 8}, 1)), k = leaf(random({2, 7, 8}, 2)),
+                 v = leaf(random({2, 7, 8}, 3));
+    const Tensor dout = random({2, 5, 8}, 4);
+    Tensor weights;
+    const Tensor out = attention(q, k, v, {.n_heads = 2, .weights = &weights});
+    out.backward(dout);
+    for (const int which : {0, 1, 2}) {
+        INFO("input " << which);
+        const Tensor leaves[] = {leaf(q), leaf(k), leaf(v)};
+        Tensor in[] = {leaves[0], leaves[1], leaves[2]};
+        const Tensor again = attention(in[0], in[1], in[2], {.n_heads = 2, .weights = &in[which]});
+        CHECK(same_bits(again, out));
+        CHECK(same_bits(in[which], weights));
+        again.backward(dout);
+        CHECK(same_bits(leaves[0].grad(), q.grad()));
+        CHECK(same_bits(leaves[1].grad(), k.grad()));
+        CHECK(same_bits(leaves[2].grad(), v.grad()));
+    }
+}
+
 TEST_CASE("attention: with dropout, the returned weights include it", "[attention][dropout]") {
     const Setting s = {"", 2, 2, 19, 37, 3};
     const Input in(s);

@@ -1,4 +1,5 @@
 // The graph: order, lifetime, accumulation, and errors for wrong use.
+#include <limits>
 #include <stdexcept>
 
 #include "autograd/op.h"
@@ -292,6 +293,21 @@ TEST_CASE("graph: backward from a given gradient, and from a leaf", "[graph]") {
     CHECK(!y.grad().same_memory(start));
     y.backward(start);  // is added, as any other
     CHECK(same_bits(y.grad(), start * Real(2)));
+}
+
+TEST_CASE("graph: a start without numbers is refused, and changes nothing", "[graph][errors]") {
+    { const Tensor used = Tensor::full({3}, std::numeric_limits<Real>::quiet_NaN()); }  // the next memory's
+    const Tensor w = leaf(random({3}, 1)), loss = sum(mul(w, w)), square = mul(w, w);
+    Tensor start = Tensor::ones({3});
+    const Tensor kept = std::move(start);
+    CHECK(contains(error_of([&] { loss.backward(Tensor()); }), "[Tensor]"));
+    CHECK(contains(error_of([&] { square.backward(start); }), "[Tensor]"));  // it still has its shape
+    CHECK(contains(error_of([&] { w.backward(start); }), "[Tensor]"));
+    CHECK_FALSE(w.has_grad());
+    loss.backward();
+    CHECK(same_bits(w.grad(), w * Real(2)));
+    square.backward(kept);
+    CHECK(same_bits(w.grad(), w * Real(4)));
 }
 
 TEST_CASE("graph: after a backward that threw, the nodes that it reached cannot be used again", "[graph]") {

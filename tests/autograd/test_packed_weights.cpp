@@ -1,4 +1,5 @@
 // Weights packed once for many products: the same bits, packed again when the weight changes, and not before.
+#include <memory>
 #include <thread>
 
 #include "autograd/ops.h"
@@ -144,6 +145,18 @@ TEST_CASE("packed weights: in use in their scope, on their thread", "[packed]") 
         std::thread([&] { elsewhere = PackedWeights::active(); }).join();
         CHECK(elsewhere == nullptr);
     }
+    CHECK(PackedWeights::active() == nullptr);
+}
+
+TEST_CASE("packed weights: uses may end in any order", "[packed]") {
+    PackedWeights a, b, c;
+    auto of_a = std::make_unique<PackedWeights::Use>(a), of_b = std::make_unique<PackedWeights::Use>(b);
+    auto of_c = std::make_unique<PackedWeights::Use>(c);
+    of_a.reset();
+    CHECK(PackedWeights::active() == &c);
+    of_c.reset();
+    CHECK(PackedWeights::active() == &b);
+    of_b.reset();
     CHECK(PackedWeights::active() == nullptr);
 }
 

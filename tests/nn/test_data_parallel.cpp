@@ -271,6 +271,24 @@ TEST_CASE("data parallel: frozen parameters", "[nn][team][bits]") {
     }
 }
 
+// As a learning rate's function may do, which `train` calls between the two.
+TEST_CASE("data parallel: what is frozen between backward and step does not change", "[nn][team]") {
+    for (const int64_t parts : {1, 2}) {
+        INFO(parts << " parts");
+        const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3}));
+        Adam adam({{"x", x}, {"y", y}});
+        DataParallel parallel(adam, alone(), parts);
+        parallel.backward(1, Rng(0), [&](const StepPart&, const Mode&) {
+            return StepLoss{autograd::sum(x.tensor() * y.tensor()), 1};
+        });
+        freeze({{"y", y}});
+        const Tensor reused = Tensor::full({1}, 7);  // perhaps the memory of y's gradient
+        parallel.step(0.5);
+        CHECK(y->item() == 3);
+        CHECK(x->item() < 2);
+    }
+}
+
 TEST_CASE("data parallel: with several parts, a parameter that is unfrozen later is refused", "[nn][team]") {
     for (const int64_t parts : {1, 2}) {
         const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3})), none(Tensor::zeros({0}));
