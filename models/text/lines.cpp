@@ -73,30 +73,36 @@ std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
     return valid;
 }
 
-std::string read_file(const std::string& path) {
-    const auto shut = [](std::FILE* f) { std::fclose(f); };
-    const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
+std::string read_file(std::FILE* file, const std::string& name) {
     struct stat now = {};
-    const bool opened = file != nullptr && fstat(fileno(file.get()), &now) == 0;
-    nn::checkpoint::check_file(opened, path, ": cannot be opened: ", std::strerror(errno));
-    nn::checkpoint::check_file(!S_ISDIR(now.st_mode), path, ": this is a directory; a text file is needed");
+    nn::checkpoint::check_file(fstat(fileno(file), &now) == 0, name,
+                               ": cannot be read: ", std::strerror(errno));
+    nn::checkpoint::check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
     const bool regular = S_ISREG(now.st_mode);
     const std::size_t size = regular ? static_cast<std::size_t>(now.st_size) : std::size_t{1} << 28;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
     try {
         bytes.reserve(regular ? size : 0);
-        while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file.get())) {
+        while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file)) {
             bytes.append(piece, 0, n);
-            nn::checkpoint::check_file(regular || bytes.size() <= size, path,
+            nn::checkpoint::check_file(regular || bytes.size() <= size, name,
                                        ": this pipe or device has more than 256 MiB; is it endless?");
         }
     } catch (const nn::checkpoint::FileError&) {
         throw;
     } catch (const std::exception&) {  // bad_alloc, or length_error
-        throw nn::checkpoint::FileError(join(path, ": its ", size, " bytes do not fit into memory"));
+        throw nn::checkpoint::FileError(join(name, ": its ", size, " bytes do not fit into memory"));
     }
-    nn::checkpoint::check_file(std::ferror(file.get()) == 0, path,
+    nn::checkpoint::check_file(std::ferror(file) == 0, name,
                                ": cannot be read to its end: ", std::strerror(errno));
+    return bytes;
+}
+
+std::string read_file(const std::string& path) {
+    const auto shut = [](std::FILE* f) { std::fclose(f); };
+    const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
+    nn::checkpoint::check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
+    std::string bytes = read_file(file.get(), path);
     nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ using nn::find_invalid_utf8;
 // All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read, is empty, or does not
 // fit into memory; or if it is a pipe or device, which may have no end, with more than 256 MiB.
 std::string read_file(const std::string& path);
+// The same of a file that is open already, from where it stands; `name` is for messages. It may be empty.
+std::string read_file(std::FILE* file, const std::string& name);
 
 // Throws FileError naming `path` if these bytes were compressed by gzip, xz, zstd or zip.
 void check_unpacked(std::string_view bytes, const std::string& path);

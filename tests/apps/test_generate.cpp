@@ -516,6 +516,19 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }
 
+TEST_CASE("generate: a prompt is what standard input still has", "[apps][generate]") {
+    if (!environment("PLAINGRAD_RUN", "").empty())
+        return;  // a shell does not start the emulator
+    const Folder folder;
+    write_folder(folder);
+    const std::string in = folder.write("in", "first line\nsecond"), out = folder / "out",
+                      program = std::filesystem::absolute(apps()).string() + "/generate";
+    REQUIRE(std::system(autograd::join("{ read line; ", program, " ", folder.path, " --tokens 5; } <", in,
+                                       " >", out, " 2>/dev/null")
+                            .c_str()) == 0);
+    CHECK(content(out) == ran({folder.path, "--tokens", "5", "--prompt", "second"}).out);
+}
+
 TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps][generate]") {
     const Folder folder;
     write_folder(folder);
@@ -535,7 +548,7 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},
             "bert/config.json: a language model is needed: got BertForMaskedLM");
     refused(1, {"tests/golden/hugging_face/gpt2", "--prompt", "x"}, "gpt2 has no tokenizer.json");
-    refused(1, {folder.path}, "/dev/stdin: the file is empty");
+    refused(1, {folder.path}, "standard input: there is no prompt; --prompt '' writes without one");
     refused(1, {"score", folder.path, folder / "none.txt"}, "none.txt: cannot be opened");
     refused(1, {"score", folder.path, folder.write("nul.txt", std::string("a\0b", 3))},
             "there is a NUL byte");

@@ -91,7 +91,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # files of their own (added_tokens.json, "additional_special_tokens") would silently have been cut into pieces.
         # 24 more: what these files say of white space and words beside a token counts, as in transformers.
         # 8 more: attention is looked up only where it is.
-        limit("models/text", 4351)
+        # 7 more: a file that is open already is read from where it stands.
+        limit("models/text", 4358)
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the

@@ -23,9 +23,10 @@ using models::Writer;
 
 namespace {
 
-// All of standard input, without the line break at its end.
+// What standard input still has, without the line break at its end. It is read as it was handed over: a
+// socket could not be opened a second time, and a file would begin anew.
 std::string piped_prompt() {
-    std::string text = models::text::read_file("/dev/stdin");
+    std::string text = models::text::read_file(stdin, "standard input");
     text.resize(text.size() - (text.ends_with("\r\n") ? 2 : text.ends_with('\n') ? 1 : 0));
     check(!text.empty(), "standard input: there is no prompt; --prompt '' writes without one");
     return text;
