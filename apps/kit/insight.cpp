@@ -39,10 +39,10 @@ struct BeamNode {
 
 // In one line as far as there is only one way on.
 std::string drawn(const std::vector<BeamNode>& nodes, std::size_t node, std::size_t depth) {
-    std::string text = std::string(2 + 2 * depth, ' ') + nodes[node].token;
+    std::string text = std::string(2 + 2 * depth, ' ') + as_line(nodes[node].token);
     while (nodes[node].next.size() == 1) {
         node = nodes[node].next[0];
-        text += ' ' + nodes[node].token;
+        text += ' ' + as_line(nodes[node].token);
     }
     text += "  " + number(nodes[node].log_p, 2) + nodes[node].score + '\n';
     for (const std::size_t next : nodes[node].next)
@@ -89,7 +89,9 @@ std::string attention_picture(const Tensor& weights, const Labels& rows, const L
     const int64_t room = terminal_width(STDOUT_FILENO) - static_cast<int64_t>(widest(rows)) - 2;
     const int64_t all = weights.size(3), shown = std::clamp<int64_t>(room / 3, 1, all);
     const Tensor mean = autograd::slice(autograd::mean(weights, {0, 1}), 1, all - shown, all);  // (T, shown)
-    HeatMap map = {.rows = rows, .columns = {columns.end() - shown, columns.end()}, .values = {}};
+    HeatMap map = {.rows = autograd::mapped(rows, as_line),
+                   .columns = autograd::mapped(Labels(columns.end() - shown, columns.end()), as_line),
+                   .values = {}};
     for (const autograd::Real weight : mean.to_vector())
         map.values.push_back(static_cast<double>(weight));
     for (std::string& label : map.columns)

@@ -166,6 +166,19 @@ TEST_CASE("classify says when fewer lines can be held out than asked for", "[app
     CHECK_FALSE(contains(train(file, {"--validation", "2"}).err, part));
 }
 
+TEST_CASE("classify eval sends no command in a label to the terminal", "[apps][classify]") {
+    const Folder folder;
+    std::string texts = moods(80);
+    for (std::size_t at = 0; (at = texts.find("glad", at)) != texts.npos; at += 4)
+        texts[at] = '\x1b';
+    const std::string data = folder.write("moods.tsv", texts), model = folder / "m.safetensors";
+    REQUIRE(train(data, {"--save", model, "--epochs", "1"}).status == 0);
+    const Result measured = classify({"eval", model, data});
+    CHECK(measured.status == 0);
+    CHECK_FALSE(contains(measured.out, "\x1b"));
+    CHECK(contains(measured.out, "?lad"));
+}
+
 TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("moods.tsv", moods(80)), model = folder / "m.safetensors";

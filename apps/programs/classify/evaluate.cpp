@@ -43,8 +43,9 @@ std::string percent(int64_t part, int64_t whole) {
                       : kit::number(100 * static_cast<double>(part) / static_cast<double>(whole)) + " %";
 }
 
-// A label, cut or padded to `width` columns.
-std::string fitted(std::string label, std::size_t width) {
+// A label, as a line can show it, cut or padded to `width` columns.
+std::string fitted(const std::string& name, std::size_t width) {
+    std::string label = kit::as_line(name);
     const std::size_t columns = nn::columns_of(label);
     while (columns > width && nn::columns_of(label) >= width)
         label.pop_back();
@@ -87,7 +88,8 @@ void print_labels(const Confusion& c, std::size_t row_width) {
 }  // namespace
 
 void print(const Confusion& c) {
-    const std::size_t row_width = std::clamp<std::size_t>(kit::widest(c.labels), 5, 24);
+    const std::size_t row_width =
+        std::clamp<std::size_t>(kit::widest(autograd::mapped(c.labels, kit::as_line)), 5, 24);
     std::cout << "accuracy " << percent(c.right, c.total) << ": " << c.right << " of " << c.total
               << " texts\n";
     print_matrix(c, row_width);
