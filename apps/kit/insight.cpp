@@ -109,6 +109,7 @@ void add_commands(Prompt& prompt, const Start& start, const Labels& names, const
     prompt.commands.push_back({":beam", "[N]  the tree of a beam search, N (5) wide",
                                [=](const std::string& last, const std::string& n) {
                                    models::BeamOptions options = o;
+                                   options.n_best = 1;  // the tree shows all that is kept
                                    options.beam = n.empty() ? 5 : parse_integer(":beam", n, {1, 100});
                                    return beam_tree(*start(last, ""), options, names);
                                }});

@@ -90,6 +90,14 @@ TEST_CASE("prompt: a line that is wider than the terminal is shown around the cu
     CHECK(t.status() == 130);
 }
 
+TEST_CASE("prompt: a tree may be narrower than the list that --n-best asks for", "[apps][prompt]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    Talk t("toy_translate", {"--n-best", "3"});
+    answer(t, "hello world");
+    CHECK(contains(answer(t, ":beam 2"), "\n  <sos>  0.00\n"));
+}
+
 TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][prompt]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
