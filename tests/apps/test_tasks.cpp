@@ -198,6 +198,10 @@ TEST_CASE("tasks checks each task, and writes a page about each", "[apps][tasks]
     const Result checked = tasks({"reverse", "sort", "--check"});
     CHECK(checked.status == 0);
     CHECK(checked.out.find("first loss") != checked.out.rfind("first loss"));
+    // Once nobody reads the answers, no task asks more.
+    const Result left = tasks({"reverse", "sort", "--check"}, {.no_reader = true});
+    CHECK(left.status == 128 + SIGPIPE);
+    CHECK(left.err.find("parameters") == left.err.rfind("parameters"));
     const Result r = tasks({"copy", "sort", "--steps", "1", "--report", folder / "a.b/run.html"});
     CHECK(r.status == 1);  // there is no such folder
     std::filesystem::create_directory(folder / "a.b");
