@@ -527,6 +527,8 @@ TEST_CASE("generate: a prompt is what standard input still has", "[apps][generat
                                        " >", out, " 2>/dev/null")
                             .c_str()) == 0);
     CHECK(content(out) == ran({folder.path, "--tokens", "5", "--prompt", "second"}).out);
+    CHECK(std::system(autograd::join(program, " ", folder.path, " <&- >", out, " 2>&1").c_str()) != 0);
+    CHECK(contains(content(out), "generate: standard input: cannot be read: Bad file descriptor\n"));
 }
 
 TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps][generate]") {
