@@ -100,10 +100,18 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
             const std::vector<kernels::Out> outs = mapped(sinks, &GradSink::open);
             const auto in = [&](const Place& at) { return saved[at.input].data() + at.column; };
             const auto to = [&](const Place& at) { return from_column(outs[at.input], at.column); };
-            const kernels::Out dk = to(k), dv = to(v);
+            const int64_t n = saved[q.input].numel();
+            const kernels::Out dk = to(k), dv = to(v), dq = beside(to(q), dk, dv, n);
+            // Where they share memory, but a head has other columns in q than in k or v, threads that work on
+            // different heads would add to the same numbers. Then dq is computed by itself, and added.
+            const bool shares = dq.data != nullptr && (dq.data == dk.data || dq.data == dv.data);
+            const bool apart = shares && (a.group > 1 || k.column != v.column);
+            const Tensor own = Tensor::uninitialized({apart ? n : 0});
             kernels::cpu().products(p).attention_backward(
                 a, in(q), in(k), in(v), output.data(), statistics.data(), dout.data(),
-                beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
+                apart ? kernels::Out{own.mutable_data(), false} : dq, dk, dv);
+            if (apart)
+                sum_to(own.shape(), own.data(), own.shape(), 1, dq);
         });
     if (o.weights != nullptr)
         *o.weights = weights;  // not before: it may be one of the inputs

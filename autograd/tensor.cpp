@@ -77,6 +77,7 @@ const Real* Tensor::no_data() const {
 }
 
 void Tensor::replace_by(PackedNumbers numbers) const {
+    data();  // throws if it is packed
     Tensor(*this).require_grad(false);
     storage_->replace_by(std::move(numbers));
 }

@@ -12,6 +12,7 @@ namespace plaingrad::nn {
 void KeyValueCache::append(const Tensor& next) {
     autograd::check(!next.needs_grad(), "[KeyValueCache] cached keys and values pass no gradient on, ",
                     "but these need one; decode under NoGrad");
+    autograd::check(next.rank() == 3, "[KeyValueCache] keys and values are (B, S, d): got ", next.shape());
     if (length_ == 0)  // of any batch
         *this = KeyValueCache(Tensor::uninitialized(next.shape().with(1, 0)));
     const int64_t batch = this->batch(), capacity = stored_.size(1), count = next.size(1), d = next.size(2);
@@ -20,7 +21,7 @@ void KeyValueCache::append(const Tensor& next) {
     autograd::check(d == stored_.size(2), "[KeyValueCache] ", next.shape(), " cannot continue ",
                     stored_.shape(), ": keys and values have another size");
     const int64_t more = length_ + count > capacity ? std::max({int64_t{16}, capacity, count}) : 0;
-    if (more > 0 || !rows_.empty()) {
+    if (more > 0 || !rows_.empty() || !stored_.is_unshared()) {
         const Tensor before = std::exchange(stored_, Tensor::uninitialized({batch, capacity + more, d}));
         autograd::Real* const to = stored_.mutable_data();
         autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {

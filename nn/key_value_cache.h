@@ -9,6 +9,8 @@
 // target are copied where the hypotheses diverge, by the next `append`.
 #pragma once
 
+#include <utility>
+
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
 
@@ -22,16 +24,21 @@ using autograd::Tensor;
 class KeyValueCache {
 public:
     KeyValueCache() = default;
-    KeyValueCache(KeyValueCache&&) = default;
-    KeyValueCache& operator=(KeyValueCache&&) = default;
-    explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*G*D)
-        : stored_(keys_values), length_(keys_values.size(1)) {
+    KeyValueCache(KeyValueCache&& other) noexcept { *this = std::move(other); }
+    KeyValueCache& operator=(KeyValueCache&& other) noexcept {  // which is then empty
+        stored_ = std::move(other.stored_);
+        rows_ = std::move(other.rows_);
+        length_ = std::exchange(other.length_, 0);
+        return *this;
+    }
+    // keys_values (B, S, 2*G*D) is shared, but never written to.
+    explicit KeyValueCache(const Tensor& keys_values) : stored_(keys_values), length_(keys_values.size(1)) {
         autograd::check(stored_.rank() == 3, "[KeyValueCache] keys and values are (B, S, d): got ",
                         stored_.shape());
     }
 
     // next (B, T, 2*G*D): T more positions. The capacity doubles when it is full. Throws Error for
-    // another B, and if next needs a gradient, which would be lost.
+    // another B, rank or size, and if next needs a gradient, which would be lost.
     void append(const Tensor& next);
     // Sentence i of the batch becomes what sentence rows[i] was. Throws Error for a row that does not exist;
     // then nothing has changed. Nothing happens before the first append.

@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace plaingrad::nn {
@@ -57,11 +58,17 @@ void Printer::parameter(const NamedParameter& p) {
 }  // namespace detail
 
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters) {
-    std::unordered_set<const void*> seen;
+    std::unordered_map<const void*, const NamedParameter*> seen;
     std::vector<NamedParameter> unique;
-    for (const NamedParameter& p : parameters)
-        if (seen.insert(p.tensor.memory()).second)
+    for (const NamedParameter& p : parameters) {
+        const auto [at, is_new] = seen.try_emplace(p.tensor.memory(), &p);
+        const NamedParameter& first = *at->second;
+        check(first.tensor.node() == p.tensor.node() || !first.tensor.needs_grad() || !p.tensor.needs_grad(),
+              "[parameters] ", first.name, " and ", p.name,
+              " have the same memory, but each its own gradient; use share() for tied weights");
+        if (is_new)
             unique.push_back(p);
+    }
     return unique;
 }
 
@@ -85,10 +92,11 @@ void freeze(const std::vector<NamedParameter>& parameters, bool frozen) {
 void copy_values(const std::vector<NamedParameter>& from, const std::vector<NamedParameter>& to) {
     check(from.size() == to.size(), "[copy_values] ", from.size(), " parameters cannot be copied to ",
           to.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
+    for (std::size_t i = 0; i < from.size(); ++i)
         check(from[i].name == to[i].name && from[i].tensor.shape() == to[i].tensor.shape(), "[copy_values] ",
               from[i].name, " ", from[i].tensor.shape(), " does not fit ", to[i].name, " ",
               to[i].tensor.shape());
+    for (std::size_t i = 0; i < from.size(); ++i) {
         const Real* values = from[i].tensor.data();
         std::copy(values, values + from[i].tensor.numel(), to[i].tensor.mutable_data());
     }

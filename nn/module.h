@@ -205,7 +205,8 @@ std::vector<NamedParameter> all_parameters(const M& module) {
     return std::move(collector.all);
 }
 
-// Keeps only the first of the parameters that share a tensor.
+// Keeps only the first of the parameters that share a tensor. Throws Error for two that have the same memory,
+// but each its own gradient: of two Parameters made from one Tensor, only the first would learn.
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters);
 
 // All parameters of a model, each once.

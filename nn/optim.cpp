@@ -126,6 +126,7 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
         for (std::size_t k = 0; k < kept_; ++k)
             pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin).begin;
     }
+    autograd::thread_count();  // starts the threads, if nothing has done so yet
     // From here on nothing needs memory: a step is taken whole, or not at all.
     ++steps_;
     for (std::size_t i = 0; i < parameters_.size(); ++i)

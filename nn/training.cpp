@@ -34,12 +34,10 @@ public:
             watch_.on_validation(step, loss, better);
         training_.worse = better ? 0 : training_.worse + 1;
         if (better) {
+            if (options_.restore_best)
+                keep_best();
             training_.best_validation = loss;
             training_.best_step = step;
-            training_.best_weights.clear();
-            for (const NamedParameter& p : training_.adam.parameters())
-                if (options_.restore_best)
-                    training_.best_weights.push_back({p.name, p.tensor.clone()});
         }
         return loss;
     }
@@ -54,6 +52,16 @@ public:
     }
 
 private:
+    // All weights or, where memory is out, none.
+    void keep_best() {
+        if (!training_.best_weights.empty())
+            return copy_values(training_.adam.parameters(), training_.best_weights);
+        std::vector<NamedParameter> best;
+        for (const NamedParameter& p : training_.adam.parameters())
+            best.push_back({p.name, p.tensor.clone()});
+        training_.best_weights = std::move(best);
+    }
+
     Training& training_;
     const TrainingOptions& options_;
     const Watch& watch_;

@@ -60,6 +60,12 @@ void wait_a_little(int64_t tries) {
 
 thread_local bool inside_parallel_for = false;
 
+struct Inside {
+    explicit Inside(bool inside) : before(std::exchange(inside_parallel_for, inside)) {}
+    ~Inside() { inside_parallel_for = before; }
+    const bool before;
+};
+
 // One parallel_for: the chunks, and the index of the next one to take. (An index rather than its begin: each
 // thread takes one too many, and a begin beyond `end` could overflow.)
 struct Job {
@@ -110,6 +116,9 @@ public:
             stop();
             throw Error(join("[threads] the system gives this program no more than ", started, " of ",
                              threads, " threads; ask for fewer"));
+        } catch (...) {  // memory is out
+            stop();
+            throw;
         }
     }
     ~Pool() { stop(); }
@@ -204,6 +213,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
     Job job = {f, begin, end, grain};
     if (job.chunks == 1 || inside_parallel_for || pool()->threads() == 1) {
         const FloatControl ieee;
+        const Inside inside(inside_parallel_for || job.chunks > 1);
         for (int64_t chunk = 0; chunk < job.chunks; ++chunk)
             job.run(chunk);
         return;

@@ -76,7 +76,7 @@ std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
 std::string read_file(std::FILE* file, const std::string& name) {
     struct stat now = {};
     const bool is_open = fstat(fileno(file), &now) == 0;
-    nn::checkpoint::check_file(is_open, name, ": cannot be read: ", std::strerror(errno));
+    nn::checkpoint::check_file(is_open, name, ": cannot be opened: ", std::strerror(errno));
     nn::checkpoint::check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
     const bool regular = S_ISREG(now.st_mode);
     const std::size_t size = regular ? static_cast<std::size_t>(now.st_size) : std::size_t{1} << 28;

@@ -53,11 +53,22 @@ void convert(std::string_view from, Real* to) {
         to[i] = static_cast<Real>(stored);
     }
 }
-const std::map<DType, void (*)(std::string_view from, Real* to)> kConversions = {
-    {DType::F16, convert<Half>},
-    {DType::BF16, convert<BrainFloat>},
-    {DType::F32, convert<float>},
-    {DType::F64, convert<double>}};
+// nullptr: these are no real numbers. (No table: files may be read before main, when it might not be there.)
+using Conversion = void(std::string_view from, Real* to);
+Conversion* conversion_of(DType type) {
+    switch (type) {
+        case DType::F16:
+            return convert<Half>;
+        case DType::BF16:
+            return convert<BrainFloat>;
+        case DType::F32:
+            return convert<float>;
+        case DType::F64:
+            return convert<double>;
+        default:
+            return nullptr;
+    }
+}
 
 constexpr DType kOurs = kRealIsDouble ? DType::F64 : DType::F32;
 
@@ -135,7 +146,7 @@ const Entry* SafeTensors::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &entries()[found->second];
 }
 
-bool SafeTensors::is_real(const Entry& entry) { return kConversions.contains(entry.dtype); }
+bool SafeTensors::is_real(const Entry& entry) { return conversion_of(entry.dtype) != nullptr; }
 
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
@@ -147,12 +158,13 @@ void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) c
         read_at_(at, reinterpret_cast<char*>(to), n * size);
         return;
     }
+    Conversion* const conversion = conversion_of(entry.dtype);
+    autograd::check(conversion != nullptr, "[SafeTensors] the entry holds no floating-point numbers");
     std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
     for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t length = std::min(kPiece, n - done) * size;
         read_at_(at + done * size, bytes.data(), length);
-        kConversions.at(entry.dtype)(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)),
-                                     to + done);
+        conversion(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)), to + done);
     }
 }
 

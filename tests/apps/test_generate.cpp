@@ -528,7 +528,7 @@ TEST_CASE("generate: a prompt is what standard input still has", "[apps][generat
                             .c_str()) == 0);
     CHECK(content(out) == ran({folder.path, "--tokens", "5", "--prompt", "second"}).out);
     CHECK(std::system(autograd::join(program, " ", folder.path, " <&- >", out, " 2>&1").c_str()) != 0);
-    CHECK(contains(content(out), "generate: standard input: cannot be read: Bad file descriptor\n"));
+    CHECK(contains(content(out), "generate: standard input: cannot be opened: Bad file descriptor\n"));
 }
 
 TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps][generate]") {

@@ -1,5 +1,6 @@
 // Attention: what a mask hides has no effect on any bit; and the result is the paper's formula.
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "autograd/plain.h"
@@ -225,6 +226,33 @@ TEST_CASE("attention: query, key and value may share tensors in any way", "[atte
                         CHECK(worst_error(fused[i].grad(), composed[i].grad()) <=
                               (kRealIsDouble ? 1e-12 : 1e-4));
                 }
+    }
+}
+
+// With fewer heads of keys than of queries, one memory can be q and k | v in other places of each row.
+// Several threads would then add to the same numbers.
+TEST_CASE("attention: queries that are keys and values in another shape", "[attention]") {
+    const tests::Threads threads(4);
+    const Tensor data = random({1, 96, 32}, 1), dout = random({1, 96, 32}, 2);
+    const AttentionOptions grouped = {.n_heads = 8, .n_kv_heads = 4};
+    const auto cross = [&](const Tensor& q, const Tensor& x) { return cross_attention(q, x, grouped); };
+    const auto plain = [&](const Tensor& q, const Tensor& x) {
+        const Tensor kv = x.with_shape({1, 192, 16});
+        return attention(q, kv, kv, grouped);
+    };
+    const std::function<Tensor(const Tensor&, const Tensor&)> ways[] = {cross, plain};
+    for (const auto& way : ways) {
+        const Tensor q = leaf(data), x = leaf(data);
+        way(q, x).backward(dout);
+        const Tensor expected = q.grad() + x.grad();
+        for (int i = 0; i < 20; ++i) {
+            const Tensor both = leaf(data);
+            if (i % 2 == 1)
+                both.backward(data);  // it has a gradient already
+            way(both, both).backward(dout);
+            const Tensor sum = i % 2 == 1 ? expected + data : expected;
+            CHECK(worst_error(both.grad(), sum) <= (kRealIsDouble ? 1e-12 : 1e-5));
+        }
     }
 }
 

@@ -174,6 +174,7 @@ TEST_CASE("packed only: everything else that reads such a weight throws", "[pack
         [&] { transpose(w, 0, 1); },
         [&] { slice(w, 0, 1, 2); },
         [&] { pack(w, Precision::bf16); },
+        [&] { w.replace_by({}); },
         [&] {
             const Plain plain;
             linear(x, w, {}, Precision::bf16);
@@ -207,6 +208,7 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
           "[packed weight] weight (64, 64) is packed for linear only");
     CHECK(error_of([&] { linear(x, table); }) ==
           "[packed weight] weight (64, 64) is packed for linear_transposed and look-ups only");
+    CHECK(error_of([&] { linear(x, w, {}, Precision::count); }).starts_with("[Precision] "));
     CHECK(error_of([&] { embedding(w, Tokens(1, 1, {2})); }).starts_with("[packed weight] "));
     CHECK(error_of([&] { packed_rows(square, {0}); }).starts_with("[packed_rows] this weight "));
     CHECK(error_of([&] {

@@ -176,6 +176,26 @@ TEST_CASE("module: values are copied only between modules with equal parameters"
     CHECK(contains(error, "(12, 12)"));
 }
 
+TEST_CASE("module: values that do not all fit are not copied at all", "[nn][module]") {
+    const Parameter a(Tensor::from({1}, {1})), b(Tensor::from({1}, {2})), c(Tensor::zeros({2}));
+    CHECK(contains(error_of([&] {
+                       copy_values({{"a", a}, {"b", b}}, {{"a", b}, {"b", c}});
+                   }),
+                   "does not fit"));
+    CHECK(b->item() == 2);
+}
+
+TEST_CASE("module: two parameters of one memory have one gradient, too", "[nn][module][errors]") {
+    const Tensor w = Tensor::ones({2, 2});
+    const Parameter a{Tensor(w)}, b{Tensor(w)}, shared = a.share();
+    CHECK(unique_parameters({{"a", a}, {"shared", shared}}).size() == 1);
+    CHECK(
+        error_of([&] {
+            unique_parameters({{"a", a}, {"b", b}});
+        }) ==
+        "[parameters] a and b have the same memory, but each its own gradient; use share() for tied weights");
+}
+
 namespace {
 
 struct Twice {

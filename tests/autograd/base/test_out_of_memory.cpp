@@ -4,10 +4,12 @@
 #include <sstream>
 
 #include "apps/kit/program.h"
+#include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/storage.h"
 #include "nn/optim.h"
 #include "tests/allocations.h"
+#include "tests/autograd/values.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -96,6 +98,26 @@ TEST_CASE("out of memory: what is kept for other sizes is given back, and the sy
     }
     CHECK(given_back == 1);  // of what a tensor allocates, one is the memory of its numbers
     autograd::storage_trim();
+}
+
+TEST_CASE("out of memory: threads that cannot all start leave those that there were", "[parallel]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
+    const tests::Threads threads(2);
+    for (int64_t n = 1; n < 40; ++n) {
+        fail_allocation(n);
+        try {
+            autograd::set_thread_count(6);
+        } catch (const std::bad_alloc&) {
+        }
+        fail_allocation(0);
+        if (autograd::thread_count() == 6) {
+            CHECK(n > 5);  // a few for the pool, and at least one for each thread
+            return;
+        }
+        CHECK(autograd::thread_count() == 2);
+    }
+    FAIL("they never started");
 }
 
 TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[nn][optim]") {

@@ -135,14 +135,20 @@ TEST_CASE("parallel_for: a grain of any size", "[parallel][errors]") {
 }
 
 TEST_CASE("set_thread_count: not from inside of parallel_for", "[parallel][errors]") {
-    const Threads threads(2);
-    std::atomic<int> refused = 0;
-    parallel_for(0, 10, 1, [&](int64_t, int64_t) {
-        refused +=
-            contains(error_of([] { set_thread_count(3); }), "[set_thread_count] a parallel_for is running");
-    });
-    CHECK(refused == 10);
-    CHECK(thread_count() == 2);
+    for (const int n : {1, 2}) {  // also where it is one thread that runs all chunks
+        const Threads threads(n);
+        std::atomic<int> refused = 0;
+        parallel_for(0, 10, 1, [&](int64_t, int64_t) {
+            refused += contains(error_of([] { set_thread_count(3); }),
+                                "[set_thread_count] a parallel_for is running");
+        });
+        CHECK(refused == 10);
+        CHECK(thread_count() == n);
+        CHECK_THROWS_AS(parallel_for(0, 10, 1, [](int64_t, int64_t) { throw Error("stop"); }), Error);
+        CHECK_NOTHROW(set_thread_count(n));  // it is over, whether it threw or not
+        parallel_for(0, 1, 1, [](int64_t, int64_t) { set_thread_count(3); });  // its only chunk may
+        CHECK(thread_count() == 3);
+    }
 }
 
 // Constructed before the pool, so destroyed after everything of ours at exit; a sanitizer checks its reads.
