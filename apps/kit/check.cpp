@@ -46,11 +46,15 @@ std::string for_shell(const std::string& word) {
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::string temporary_file() {
+// A new folder that only this user can enter: names in the common one can be guessed, and taken.
+std::string temporary_folder() {
     std::error_code error;
-    const std::string folder = std::filesystem::temp_directory_path(error).string();
+    const std::string parent = std::filesystem::temp_directory_path(error).string();
     autograd::check(!error, "the folder of temporary files, TMPDIR: ", error.message());
-    return nn::checkpoint::in_folder(folder, join("plaingrad-check-", getpid()));
+    std::string folder = nn::checkpoint::in_folder(parent, "plaingrad-check-XXXXXX");
+    const bool is_made = mkdtemp(folder.data()) != nullptr;
+    autograd::check(is_made, parent, ": no temporary folder can be made here: ", std::strerror(errno));
+    return folder;
 }
 
 // The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
@@ -109,15 +113,17 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
-// A name in the folder of temporary files. The file, and NAME.txt, are removed with the object.
+// Names of two files in a temporary folder, which is removed with the object.
 struct Temporary {
-    const std::string name = temporary_file(), text = name + ".txt";
+    const std::string folder = temporary_folder(), name = nn::checkpoint::in_folder(folder, "model"),
+                      text = name + ".txt";
     Temporary() = default;
     Temporary(const Temporary&) = delete;
     Temporary& operator=(const Temporary&) = delete;
     ~Temporary() {
         std::remove(name.c_str());
         std::remove(text.c_str());
+        rmdir(folder.c_str());
     }
 };
 

@@ -238,6 +238,9 @@ TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
     CHECK(saves == 2);
     CHECK_FALSE(std::filesystem::exists(file));
     CHECK_FALSE(std::filesystem::exists(file + ".txt"));
+    const std::filesystem::path own = std::filesystem::path(file).parent_path();
+    CHECK(own != std::filesystem::temp_directory_path());  // which others may write into
+    CHECK_FALSE(std::filesystem::exists(own));
 }
 
 TEST_CASE("check: an apostrophe in the name of a folder is none of the shell's", "[apps][check]") {

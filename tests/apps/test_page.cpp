@@ -359,6 +359,18 @@ TEST_CASE("page: masks show padding and the future, heads only the text", "[apps
           "#### #### #### ####; #. ##; #### ####");  // of each kind, the first
 }
 
+TEST_CASE("page: a curve that does not move is drawn, also smoothed", "[apps][page][browser]") {
+    if (chromium().empty())
+        SKIP("there is no Chromium");
+    const Folder folder;
+    std::string log = "step,loss,learning rate\n";
+    for (int i = 1; i <= 200; ++i)
+        log += autograd::join(i, ",0.671,0.001\n");
+    Browser browser;
+    browser.open(page_in(folder, kit::html_page("a run", {{"", log, ""}})), 1440);
+    CHECK(browser.value("document.querySelectorAll('#curves svg').length") != "0");
+}
+
 TEST_CASE("page: of a long log, one step in some is drawn, and every validation", "[apps][page]") {
     std::string log = "step,loss,validation loss\n";
     for (int i = 1; i <= 10'000; ++i)
