@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/base/mapped.h"
+#include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
