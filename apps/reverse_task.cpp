@@ -1,5 +1,7 @@
 // Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
-// has never seen. Everything a training run needs is on this page: configuration, data, training, test.
+// has never seen. On this page: its configuration, its data, its loss and its test. What every program's run
+// has (zeroing gradients, backward, Adam, checkpoints, progress) is in nn/data_parallel.h, models/run.h and
+// apps/kit/run.h. apps/examples/first_transformer.cpp shows the bare loop.
 #include <unistd.h>
 
 #include <algorithm>
@@ -146,7 +148,9 @@ nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batc
             std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
 }
 
-// One step: zero the gradients, forward and backward, clip the gradient's norm, update the weights.
+// A step has two calls. learning.backward zeroes the gradients, runs forward and backward, and measures the
+// gradient's norm. learning.step clips the gradient to norm 1, and Adam updates the weights. Then
+// run.after_step logs the step, and saves a checkpoint when one is due.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder, const kit::Subject& shown) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");

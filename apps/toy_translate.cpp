@@ -1,5 +1,5 @@
-// Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then any
-// sentence that is typed.
+// Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then every line
+// of standard input. On a terminal it prompts for sentences, and for commands, which begin with a colon.
 #include <algorithm>
 #include <iostream>
 

@@ -173,8 +173,8 @@ void Settings::resume(Text kept, Text path) {
     for (const auto& [row, value] : asked_)
         if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
             throw SettingError(join("--resume continues the run with its settings: ", row->name,
-                                    " can't be given again", row->reason.empty() ? "" : ", as ", row->reason,
-                                    "; these can: ", changeable()));
+                                    " can't be given again", row->reason.empty() ? "" : ", because ",
+                                    row->reason, "; these can: ", changeable()));
     std::vector<Words> parts(1);  // settings, and the words of each list
     autograd::TextReader lines(kept);
     for (std::string line; std::getline(lines, line);)

@@ -1,8 +1,9 @@
 // Learning rates as functions of the step, which counts from 1.
 //
-// They rise first (warm-up), because the gradients of a new model are large and Adam's averages cover only a
-// few of them: full steps would do damage that later steps cannot repair, above all in models with the norms
-// after the sub-layers. They fall later, because only small steps come close to a minimum.
+// They rise first (warm-up), because the length of Adam's step does not depend on the size of the gradient:
+// full steps from the start would move every weight on the evidence of a few batches. In a deep model with
+// the norms after the sub-layers they make the vectors of all inputs alike, and it hardly learns
+// (nn/training.md, "Warm-up"). Rates fall later, because only small steps come close to a minimum.
 #pragma once
 
 #include <algorithm>

@@ -61,8 +61,8 @@ void converse(Prompt p) {
                               return text + "  :quit       ends, as Ctrl-D does";
                           }});
     flush_output();
-    say(lists ? join("knows ", counted(std::ssize(p.names), p.noun), "; :words lists them; :help")
-              : ":help lists commands");
+    say((lists ? join("knows ", counted(std::ssize(p.names), p.noun), " (:words); ") : "") +
+        "commands begin with a colon; :help lists them");
     const Keys keys;
     std::string last;
     std::vector<std::string> history;

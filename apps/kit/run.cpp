@@ -25,7 +25,8 @@ using nn::checkpoint::in_folder;
 
 void add_report_options(Options& options, models::RunSettings& run) {
     options.is_shared();
-    options.add("--check", "ask whether all is ready for a long run, and stop", run.check).new_run();
+    options.add("--check", "before a long run: check in seconds that it can learn, and stop", run.check)
+        .new_run();
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)

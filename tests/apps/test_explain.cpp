@@ -1,6 +1,8 @@
 // explain, run as a user runs it; and what it has of the kit: matrices and pages.
 #include <cmath>
 #include <fstream>
+#include <map>
+#include <regex>
 
 #include "apps/kit/picture.h"
 #include "apps/programs/explain/pager.h"
@@ -74,10 +76,18 @@ models/decoder.cpp:DecoderLayer                                Section 3.2.3
     3  0.99#  0.01.  0.00.       3  0.90#  0.09.  0.01.
     5  1.00#  0.00.  0.00.       5  1.00#  0.00.  0.00.
 
-This is the reversal. Row <sos> must say the last symbol of the source, row 9
-the middle one, row 3 the first one: the anti-diagonal. Nobody told the model
-where to look, it follows from the loss. Two heads can share the work, so one
-of them may look elsewhere. The last row only has to say <eos>.
+    row      must say    head 1 looks most at    head 2 looks most at
+    <sos>    place 3     place 3                 place 3
+    9        place 2     place 3                 place 2
+    3        place 1     place 1                 place 1
+
+In each row at least one head looks most at the place of its answer; nobody told
+it to. Does the second row need its look at place 2? p of its right answer is
+    0.9889 as it is
+    0.000000073 if this row cannot look at place 2
+    0.9889 if the encoder mixes place 2 into no other place
+So the memory at place 2 is enough, with weights of 0.22 and 0.67. The
+encoder mixed it into place 3, too (0.09 and 0.49), but the row needs no copy.
 )");
     for (const char* isa : {"baseline", "avx2"}) {
         const Result other = run("explain", {}, {.env = {std::string("PLAINGRAD_ISA=") + isa}});
@@ -148,6 +158,135 @@ TEST_CASE("explain takes other digits and another seed", "[apps][explain]") {
     CHECK(r.out != run("explain", {"7", "7", "0", "--step", "model"}).out);
 }
 
+namespace {
+
+// The pages of other digits, by name.
+std::map<std::string, std::string> pages_of(const Words& arguments) {
+    const Result r = run("explain", arguments);
+    CAPTURE(r.err);
+    CHECK(r.status == 0);
+    std::map<std::string, std::string> all;
+    for (const std::string& page : pages(r.out)) {
+        const std::string first = lines_of(page)[0];
+        all[first.substr(first.rfind('[') + 1, first.rfind(']') - first.rfind('[') - 1)] = page;
+        for (const std::string& line : lines_of(page))
+            CHECK(columns(line) <= 80);
+    }
+    return all;
+}
+
+// The numbers of a line of shaded matrices side by side: "9  0.08.  0.22:  0.70*   9  0.02.  0.67*  0.32:"
+std::vector<double> weights_in(const std::string& line) {
+    std::vector<double> all;
+    for (std::size_t i = line.find('.'); i != std::string::npos; i = line.find('.', i + 4))
+        all.push_back(std::strtod(&line[i - 1], nullptr));
+    return all;
+}
+
+// What the page of the cross-attention says, against the weights and probabilities that are shown.
+void check_cross_attention(std::map<std::string, std::string> all) {
+    const std::string& page = all.at("cross-attention");
+    const Words lines = lines_of(page);
+    CAPTURE(page);
+    CHECK(lines.size() <= 23);
+    const auto said = [&](const std::string& words) { return contains(page, words); };
+    const Words ordinals = {"first", "second", "third"};
+    std::string elsewhere;
+    for (std::size_t row = 0; row < 3; ++row) {
+        const std::vector<double> weights = weights_in(lines.at(6 + row));
+        REQUIRE(weights.size() == 6);
+        const std::string& claims = lines.at(12 + row);
+        CHECK(contains(claims, "place " + std::to_string(3 - row) + "     place"));
+        bool found = false;
+        for (std::size_t head = 0; head < 2; ++head) {
+            const std::size_t at = claims.size() - (head == 0 ? 25 : 1);
+            REQUIRE((claims[at] >= '1' && claims[at] <= '3'));
+            const auto most = static_cast<std::size_t>(claims[at] - '1');
+            for (std::size_t s = 0; s < 3; ++s)
+                CHECK(weights[3 * head + most] >= weights[3 * head + s]);
+            found = found || most == 2 - row;
+        }
+        if (!found)
+            elsewhere += (elsewhere.empty() ? "" : " and ") + ordinals[row];
+    }
+    CHECK(said("In each row at least one head looks most at the place") == elsewhere.empty());
+    CHECK(said("In the " + elsewhere + " row no head looks most at the place") == !elsewhere.empty());
+
+    const std::size_t row = elsewhere.empty()                ? 1
+                            : elsewhere.starts_with("first") ? 0
+                            : elsewhere[0] == 's'            ? 1
+                                                             : 2;
+    const std::string place = "place " + std::to_string(3 - row);
+    CHECK(said("the " + ordinals[row] +
+               (elsewhere.empty() ? " row need its look at " + place : " row get its answer from")));
+    const auto p = [&](const std::string& words) {
+        for (const std::string& line : lines)
+            if (line.ends_with(words))
+                return std::strtod(line.c_str(), nullptr);
+        FAIL(words);
+        return 0.0;
+    };
+    const double whole = p(" as it is"), unseen = p(" if this row cannot look at " + place),
+                 unmixed = p(" if the encoder mixes " + place + " into no other place");
+    const std::string shown = lines_of(all.at("loss")).at(4 + row);  // "    9  0.99          9 0.011"
+    CHECK(std::abs(whole - weights_in(shown).at(0)) < 0.006);
+    const bool wrong = whole < 0.5, look = unseen < whole / 2, copy = unmixed < whole / 2;
+    CHECK(said("has not learned this answer") == wrong);
+    CHECK(said("So the memory at " + place + " is enough, with weights of ") == (!wrong && look && !copy));
+    CHECK(said("It comes from the other memories") == (!wrong && !look && copy));
+    CHECK(said("The row needs both") == (!wrong && look && copy));
+    CHECK(said("The row needs neither") == (!wrong && !look && !copy));
+    if (look && !copy && !wrong) {
+        const std::vector<double> weights = weights_in(lines.at(6 + row));
+        CHECK(number_after(page, "is enough, with weights of ") == weights[2 - row]);
+        const std::size_t other = static_cast<std::size_t>(number_after(page, "mixed it into place ")) - 1;
+        const std::vector<double> mixed = weights_in(lines_of(all.at("attention")).at(6 + other));
+        CHECK(number_after(page, ", too (") == mixed.at(2 - row));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("what explain says follows from the numbers of each sentence", "[apps][explain]") {
+    if (!fast_build())
+        SKIP("a slow build takes too long");
+    for (const Words& arguments : std::vector<Words>{{"5", "3", "9"},
+                                                     {"1", "2", "3"},
+                                                     {"7", "7", "7"},
+                                                     {"0", "9", "0"},
+                                                     {"0", "1", "2"},
+                                                     {"6", "0", "4"},
+                                                     {"0", "6", "6", "--seed", "4"},
+                                                     {"0", "0", "5", "--seed", "2"},
+                                                     {"5", "5", "4", "--seed", "3"},
+                                                     {"6", "1", "5", "--seed", "7"}}) {
+        CAPTURE(arguments);
+        const auto all = pages_of(arguments);
+        check_cross_attention(all);
+        CHECK(std::regex_search(all.at("weight"), std::regex("in_proj.weight, row [0-9]+, column [0-9]+")));
+
+        const std::string& after = all.at("after");
+        CAPTURE(after);
+        const double change = number_after(after, "loss after ") - number_after(after, "loss before ");
+        const double promised = number_after(after, "it would have changed by ");
+        CHECK(std::abs(number_after(after, "It changed by ") - change) < 1e-4);
+        CHECK(contains(after, "The step went downhill") == (change <= 0));
+        CHECK(contains(after, "It rose: the step begins downhill") == (change > 0 && promised < 0));
+        CHECK(contains(after, "It rose: the step follows m") == (change > 0 && promised >= 0));
+
+        const std::string& difference = all.at("difference");
+        CAPTURE(difference);
+        const auto distance = [&](const std::string& h) {
+            return std::abs(number_after(difference, "    h = " + h + " ") -
+                            number_after(difference, "backward "));
+        };
+        const std::size_t at = difference.find("The nearest is h = ") + 19;
+        const std::string nearest = difference.substr(at, difference.find(". ", at) - at);
+        for (const char* h : {"0.1", "0.01", "0.001", "0.0001"})
+            CHECK(distance(nearest) <= distance(h));
+    }
+}
+
 TEST_CASE("explain refuses what it cannot show", "[apps][explain]") {
     refused({"1", "2"}, "three digits are needed: got 2");
     refused({"1", "2", "3", "4"}, "three digits are needed: got 4");
@@ -160,7 +299,8 @@ TEST_CASE("explain refuses what it cannot show", "[apps][explain]") {
     const Result r = run("explain", {"--interactive"});
     CHECK(r.status == 2);
     CHECK(r.out.empty());
-    CHECK(r.err == "explain: pages are turned by key: standard input and output must be a terminal\n");
+    CHECK(r.err ==
+          "explain: --interactive turns pages by key: standard input and output must be a terminal\n");
     check_lost_output("explain", {});
 }
 

@@ -453,7 +453,7 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     refused(2, {"train", folder.path, file, "--save", runs / "x", "--context", "25"},
             "--context 25: the model takes only 24");
     refused(1, {"train", folder.path, runs.write("short.txt", "All"), "--save", runs / "x"},
-            "needs more, as a tenth is held out");
+            "needs more, because a tenth is held out");
     refused(1, {"train", folder.path, file, "--save", folder.path},
             "config.json: this belongs to a model, or to another run; give another folder");
     CHECK_FALSE(std::filesystem::exists(runs / "x"));
@@ -503,7 +503,7 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");
     refused(2, {"new", folder / "x", text, "--family", "bert"}, "--family");
     refused(2, {"new", folder / "x", text, "--family", "llama", "--d-model", "4", "--heads", "4"},
-            "--d-model 4 must be a multiple of twice --heads 4, as llama rotates pairs");
+            "--d-model 4 must be a multiple of twice --heads 4, because llama rotates pairs");
     refused(1, {"new", folder / "x", folder / "none"}, "none: cannot be opened");
     refused(2, {"new", folder / "x", text, "--d-model", "10"},
             "--d-model 10 must be a multiple of --heads 4");

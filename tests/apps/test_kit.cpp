@@ -235,8 +235,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "examples:\n"
           "  echo 'A man is riding a bicycle.' | ./apps/translate run run\n      translates a sentence\n\n"
           "In alignments, words are separated by spaces and numbered from 0.\n\n"
-          "On a terminal, type a sentence; :help lists commands that show how the model\n"
-          "came to its answer.\n");
+          "On a terminal, type a sentence or a command. Commands begin with a colon and\n"
+          "show how the model came to its answer; :help lists them.\n");
 }
 
 TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]") {

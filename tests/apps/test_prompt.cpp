@@ -23,10 +23,8 @@ std::string answer(Terminal& t, const std::string& keys) {
 
 // The program after its training or loading, at its first prompt.
 struct Talk : Terminal {
-    Talk(const std::string& program, const Words& arguments,
-         const std::string& greeting = "; :words lists them; :help")
-        : Terminal(program, arguments) {
-        REQUIRE(says(greeting + "\r\n\r> "));
+    Talk(const std::string& program, const Words& arguments) : Terminal(program, arguments) {
+        REQUIRE(says("commands begin with a colon; :help lists them\r\n\r> "));
     }
 };
 
@@ -150,7 +148,7 @@ TEST_CASE("prompt: the conversation in apps/README.md is what toy_translate says
         SKIP("an emulator would have to be started in the terminal");
     Talk t("toy_translate", {});
     const std::string page = content("apps/README.md"),
-                      greeting = "knows 10 words; :words lists them; :help\n";
+                      greeting = "knows 10 words (:words); commands begin with a colon; :help lists them\n";
     const std::size_t begin = page.find("\n" + greeting);
     REQUIRE(begin != page.npos);
     std::string said;
@@ -239,8 +237,7 @@ TEST_CASE("prompt: what a model of bytes writes ends before the next prompt", "[
         Words words = {folder / "run", "--tokens", "4", "--temperature", "0"};
         if (!generates)
             words.insert(words.begin(), "sample");
-        Talk t(generates ? "generate" : "char_lm", words,
-               generates ? ":help lists commands" : "; :words lists them; :help");
+        Talk t(generates ? "generate" : "char_lm", words);
         CHECK(contains(answer(t, "a"), "aaaaa\n"));
         t.type(":quit\n");
         CHECK(t.status() == 0);
@@ -289,7 +286,7 @@ TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][pro
         SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
     write_folder(folder);
-    Talk t("generate", {folder.path, "--tokens", "9", "--stop", "x"}, ":help lists commands");
+    Talk t("generate", {folder.path, "--tokens", "9", "--stop", "x"});
     CHECK(contains(t.said(), "drawing: temperature 0.8, top-k 50"));
     const std::string first = answer(t, "All human"), second = answer(t, "All human");
     CHECK(first.starts_with("All human"));

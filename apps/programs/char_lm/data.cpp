@@ -52,7 +52,7 @@ Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
     const std::size_t n = lines ? items.size() : items[0].size();
     check(n >= 20, kit::name_of(files), ": a text of ",
           kit::counted(static_cast<int64_t>(n), lines ? "line" : "character"),
-          "; at least 20 are needed, as a tenth is held out");
+          "; at least 20 are needed, because a tenth is held out");
     if (lines) {
         const std::size_t training = n - std::min<std::size_t>(1000, n / 10);
         for (const int64_t i : Rng(0).fork("held out").permutation(static_cast<int64_t>(n)))

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "apps/programs/explain/values.h"
 #include "autograd/base/mapped.h"
@@ -19,6 +20,13 @@ static Tensor loss_of(const Transformer& model, const Batch& example) {
 static double largest(const Tensor& x) {
     const Tensor sizes = reshape(abs(x), {-1});
     return static_cast<double>(max(sizes, 0).item());
+}
+
+// f of each parameter, all in one row.
+template <class F>
+static Tensor flat(const Transformer& model, const F& f) {
+    const auto row = [&](const nn::NamedParameter& p) { return reshape(f(p.tensor), {-1}); };
+    return concat(mapped(nn::parameters(model), row), 0);  // (614)
 }
 
 // One link of the chain rule: from dout, the gradient of f(x), to the gradient of x.
@@ -62,8 +70,7 @@ void compare_with_fused(const Transformer& model, const Batch& example, Values& 
     const auto gradients = [&] {
         nn::zero_grad(model);
         loss_of(model, example).backward();
-        const auto flat = [](const nn::NamedParameter& p) { return reshape(p.tensor.grad(), {-1}); };
-        return concat(mapped(nn::parameters(model), flat), 0);
+        return flat(model, [](const Tensor& w) { return w.grad(); });
     };
     const auto difference = [](const Tensor& a, const Tensor& b) { return largest(a - b) / largest(a); };
     const Tensor fused_logits = logits(), fused_gradients = gradients();
@@ -78,14 +85,18 @@ void compare_with_fused(const Transformer& model, const Batch& example, Values& 
 // The loss with one weight a little larger and a little smaller.
 static void keep_differences(const Transformer& model, const Batch& example, Real& weight, Values& v) {
     const NoGrad no_grad;
-    const auto middle = static_cast<double>(weight);
+    const auto middle = static_cast<double>(weight), g = static_cast<double>(v("g").item());
     const auto loss_at = [&](double value) {
         weight = static_cast<Real>(value);
         return static_cast<double>(loss_of(model, example).item());
     };
+    double least = std::numeric_limits<double>::infinity();
     for (const double h : {0.1, 0.01, 0.001, 0.0001}) {
-        const double above = loss_at(middle + h), below = loss_at(middle - h);
-        v.keep(join("h=", h), (above - below) / (2 * h));
+        const double above = loss_at(middle + h), below = loss_at(middle - h),
+                     slope = (above - below) / (2 * h);
+        v.keep(join("h=", h), slope);
+        if (std::abs(slope - g) < least)
+            least = std::abs(slope - g), v.words["h.nearest"] = {join(h)};
     }
     weight = static_cast<Real>(middle);
 }
@@ -120,8 +131,17 @@ void backward(Trained& trained, const Batch& example, Values& v) {
                 v.keep(p.name.substr(0, p.name.find('.')) + when, double(p.tensor.data()[index]));
     };
     keep_state(".before");
+    const auto values = [](const Tensor& w) { return w.detach(); };
+    const Tensor weights = flat(model, values);
+    const Tensor gradients = flat(model, [](const Tensor& w) { return w.grad(); });
     trained.adam.step(trained.learning_rate);
     keep_state(".after");
+    const Tensor moved = flat(model, values) - weights;
+    const Real promised = sum(gradients * moved, {0}).item(),
+               change = (v("loss.after") - v("loss.before")).item();
+    v.keep("promised", double(promised)), v.keep("change", double(change));
+    v.keep("not.risen", change <= 0), v.keep("too.long", change > 0 && promised < 0);
+    v.keep("uphill", change > 0 && promised >= 0);
     const double correction = 1 - portable::pow(0.98, double(trained.adam.steps()));
     v.keep("correction", correction), v.keep("lr", trained.learning_rate);
     v.keep("root", std::sqrt(double(v("square.after").item()) / correction));

@@ -65,16 +65,16 @@ void main_program(kit::Options& options) {
     const Words names = autograd::mapped(steps, &Step::name);
     // No --precision: the lecture derives each number from those before it, in float32, and then checks that
     // the library has the same. With rounded factors it would have others.
-    options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
+    options.rest("DIGIT DIGIT DIGIT", "the digits to reverse (5 3 9)", digits);
     options.add("--step", "NAME", "only the steps whose names begin with NAME", wanted);
-    options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
-    options.add("--seed", "N", "of initial weights and training data", seed);
+    options.add("--interactive", "one step on a screen; the arrow keys turn pages", interactive);
+    options.add("--seed", "N", "random seed of weights and training data", seed);
     options.note("Steps: " + models::listed(names) + ".");
     options.parse();
 
     const std::vector<std::size_t> chosen = choose(names, wanted);
     kit::check_usage(!interactive || (kit::is_terminal(STDIN_FILENO) && kit::is_terminal(STDOUT_FILENO)),
-                     "pages are turned by key: standard input and output must be a terminal");
+                     "--interactive turns pages by key: standard input and output must be a terminal");
     const Values values = compute(parse_triple(digits), seed);
     for (const std::size_t i : chosen)
         pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_ink()));

@@ -96,6 +96,11 @@ std::string page(const Step& step, const std::string& number, const Values& valu
     bool head = true;
     autograd::TextReader lines(step.text);
     for (std::string line; std::getline(lines, line);) {
+        if (const std::size_t space = line.find(' '); line.starts_with('?')) {
+            if (values(line.substr(1, space - 1)).item() == 0)
+                continue;
+            line.erase(0, line.find_first_not_of(' ', space));
+        }
         head = head && !line.empty();
         text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, ink)
                                       : styled(head ? "\033[2m" : "", filled(line, values));

@@ -3,6 +3,7 @@
 //     # name: title
 //     {encoder.q 0 2 1}            in a line: row 2, column 1 of head 0; or words, {S} and {S 2}
 //     [q = encoder.q 0 | k = ...]  a line of matrices with titles; without a head, all of them
+//     ?loss.rose It rose.          a line that is there only if this value is not 0
 //
 // Matrices stand side by side as far as 80 columns hold them.
 #pragma once

@@ -141,7 +141,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     std::vector<Sequence> rows = pieces_of(f, files, context, masking);
     const int64_t all = std::ssize(rows), learned = all * 9 / 10;
     check(learned > 0, files.size() == 1 ? files[0].name : "the files", ": ", kit::counted(all, "piece"),
-          " of lines with something to mask; two are needed, as a tenth is held out");
+          " of lines with something to mask; two are needed, because a tenth is held out");
 
     const std::string data = fingerprint(files, rows);
     const Rng rng(static_cast<uint64_t>(s.seed));

@@ -28,7 +28,7 @@ static StackConfig config_for(const NewSettings& s) {
         c.block.d_ff = std::max<int64_t>(1, s.d_model * 8 / 3);
     if (c.block.n_kv_heads > 0) {
         kit::check_usage(s.d_model % (2 * s.heads) == 0, "--d-model ", s.d_model,
-                         " must be a multiple of twice --heads ", s.heads, ", as llama rotates pairs");
+                         " must be a multiple of twice --heads ", s.heads, ", because llama rotates pairs");
         c.block.n_kv_heads = s.heads % 2 == 0 ? s.heads / 2 : s.heads;
         c.block.rotary = {};
     }

@@ -57,7 +57,7 @@ Split split(const Sequence& text, int64_t context, const std::string& where) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
     check(end - text.begin() > context && text.end() - end > 1, where, ": a text of ",
           kit::counted(std::ssize(text), "token"), "; --context ", context,
-          " needs more, as a tenth is held out");
+          " needs more, because a tenth is held out");
     constexpr int64_t kEnough = 16'384;  // tokens
     const auto every = static_cast<std::size_t>(1 + (text.end() - end) / kEnough);
     Split result = {{{text.begin(), end}}, {}};

@@ -67,7 +67,7 @@ void train_command(kit::Options& options) {
     if (s.run.resume.empty())
         check_settings(s);
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
-        throw kit::UsageError("--patience needs --validation: without it, nothing tells what is better");
+        throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
     if (s.check_data && s.run.resume.empty()) {
         read_texts(s);
         return;

@@ -35,14 +35,14 @@ void add_data_options(kit::Options& options, Settings& s) {
         .add("--codes", "FILE", "read the merges from a file written by learn-bpe, instead of learning them",
              s.codes)
         .new_run();
-    options.add("--min-count", "N",
-                "split subwords seen fewer than N times further, or treat them as unknown", s.text.min_count,
-                {.min = 1});
-    options.add("--bpe-dropout", "X", "probability of skipping a merge, drawn anew in each epoch",
+    options.add("--min-count", "N", "subwords seen fewer than N times are split further, or become unknown",
+                s.text.min_count, {.min = 1});
+    options.add("--bpe-dropout", "X", "probability of skipping a merge, drawn again in each epoch",
                 s.bpe_dropout, {.max = 0.99});
-    options.add("--tokenized", "the text is in tokens already, separated by spaces", s.text.tokenized);
+    options.add("--tokenized", "the text is already split into tokens, with spaces between them",
+                s.text.tokenized);
     options.add("--lower-case", "convert everything to lower case", s.text.lower_case);
-    options.add("--max-length", "N", "tokens in a sentence at most, including its end", s.max_length,
+    options.add("--max-length", "N", "most tokens in a sentence, including its end", s.max_length,
                 {.min = 2, .max = 1 << 14});
     options.add("--too-long", "what to do with longer sentences", s.too_long, {"drop", "cut", "refuse"});
 }
@@ -58,7 +58,7 @@ void add_model_options(kit::Options& options, Settings& s) {
 constexpr int64_t kMostSteps = 1'000'000'000;
 
 void add_learning_options(kit::Options& options, Settings& s) {
-    options.add("--batch-tokens", "N", "tokens in a batch at most, padding included", s.batch_tokens,
+    options.add("--batch-tokens", "N", "most tokens in a batch, padding included", s.batch_tokens,
                 {.min = 2, .max = 1 << 24});
     options.add("--accumulate", "N", "batches per step", s.accumulate, {.min = 1, .max = 1 << 16});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = kMostSteps}).may_change();
