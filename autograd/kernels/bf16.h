@@ -20,8 +20,15 @@
 // test compares them with the instruction wherever there is one. It passes on AMD's Zen 4 and Zen 5 and on
 // Intel's Sapphire Rapids.
 //
+// Attention divides by the softmax's sum after it has multiplied by the values (attention.cpp), so forward
+// rounds exp(score - the largest so far), after dropout, and not the weight that this becomes. Backward
+// divides dout by that sum and rounds the quotient; it also rounds exp(score - the largest), after dropout,
+// and the gradients of the scores.
+//
 // On Zen 4 and Zen 5 the instruction starts as often as an fma and does twice the work. On Sapphire Rapids it
 // starts a quarter as often (88 GFLOP/s of one core, fma 176), so there two fmas are faster: dispatch.cpp.
+// They are as many as float32 needs, and both factors have to be rounded first. (That processor's other unit
+// for bfloat16, AMX, is often hidden from virtual machines; nothing here uses it.)
 #pragma once
 
 #include "autograd/kernels/simd.h"

@@ -1,4 +1,4 @@
-// The numbers of nn/README.md, part one.
+// The numbers of nn/README.md, the chapter on attention.
 #include "tests/chapters/nn.h"
 
 namespace plaingrad::chapters {

@@ -19,7 +19,7 @@ namespace {
 const std::vector<std::string> kWords = {"cat", "slept", "it"};
 const std::string& word(int64_t t) { return kWords[static_cast<std::size_t>(t)]; }
 
-// The first number of a vector says "thing", the second "deed".
+// The first number of a vector says how noun-like the token is, the second how verb-like.
 struct Example {
     Tensor x = Tensor::from({3, 2}, {1, 0, 0, 1, 1, 1});
     Tensor w_q = Tensor::from({2, 2}, {1, -1, 1, 1});

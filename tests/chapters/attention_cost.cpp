@@ -1,4 +1,4 @@
-// What attention costs beside recurrence and convolution, and how far a gradient has to travel in each.
+// What attention, recurrence and convolution cost, and how far a gradient has to travel in each.
 #include <cmath>
 #include <ostream>
 

@@ -1,9 +1,12 @@
-// Masks: the patterns as pictures, and why masked keys are skipped and not filled.
+// Masks: the patterns as pictures, what a causal mask makes possible, and why masked keys are skipped and not
+// filled.
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <ostream>
 
 #include "autograd/ops.h"
+#include "models/language_model.h"
 #include "tests/chapters/mask_map.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
@@ -33,6 +36,32 @@ void causal(std::ostream& out) {
     const Tensor z = attention(q, changed, changed, {.mask = Mask::causal()});
     for (int64_t i = 0; i < 3 * 4; ++i)
         claim(y.data()[i] == z.data()[i], "a later token changes no earlier output, not by a bit");
+}
+
+// An untrained language model reads a text in one pass, and each beginning of it in a pass of its own.
+void beginnings(std::ostream& out) {
+    const std::vector<std::string> words = {"the", "cat", "slept", "because", "it", "was", "tired"};
+    const int64_t T = std::ssize(words) - 1;
+    const models::LanguageModel model({.vocabulary = T + 1,
+                                       .max_length = T,
+                                       .n_layers = 2,
+                                       .block = {.d_model = 32, .n_heads = 4, .d_ff = 64}},
+                                      Rng(1));
+    const Tokens text(1, T + 1, {0, 1, 2, 3, 4, 5, 6}, -1);
+    const Tensor whole = model(text.slice(0, T), kEval);  // (1, T, V)
+    Rows rows = {{"reads", "must predict", "loss, one pass over all six", "loss, a pass of its own"}};
+    std::string read;
+    for (int64_t t = 0; t < T; ++t) {
+        const Tokens next = text.slice(t + 1, t + 2);
+        const Tensor own = slice(model(text.slice(0, t + 1), kEval), 1, t, t + 1);  // (1, 1, V)
+        const Real one = cross_entropy(slice(whole, 1, t, t + 1), next).item(),
+                   other = cross_entropy(own, next).item();
+        claim(std::memcmp(&one, &other, sizeof one) == 0, "both passes give the same bits");
+        read += (t > 0 ? " " : "") + words[static_cast<std::size_t>(t)];
+        rows.push_back({read, words[static_cast<std::size_t>(t) + 1], fixed(static_cast<double>(one), 4),
+                        fixed(static_cast<double>(other), 4)});
+    }
+    table(out, rows, "ttnn");
 }
 
 // What most code does: hidden scores become -1e9 before the softmax. q (T, D), k and v (S, D)
@@ -82,9 +111,10 @@ std::string draw_masks() {
 }  // namespace
 
 Computed attention_masks() {
-    return {
-        .sections = {{"nn.masks.causal", Effort::quick, causal}, {"nn.masks.filled", Effort::quick, filling}},
-        .figures = {{"nn/figures/masks.svg", Effort::quick, draw_masks}}};
+    return {.sections = {{"nn.masks.causal", Effort::quick, causal},
+                         {"nn.masks.beginnings", Effort::quick, beginnings},
+                         {"nn.masks.filled", Effort::quick, filling}},
+            .figures = {{"nn/figures/masks.svg", Effort::quick, draw_masks}}};
 }
 
 }  // namespace plaingrad::chapters

@@ -1,10 +1,8 @@
-// Attention that costs less: which pairs are left out, and sums in another order.
-#include <cmath>
+// Attention to fewer keys: which pairs of a query and a key are left.
 #include <functional>
 #include <ostream>
 
 #include "autograd/base/check.h"
-#include "autograd/ops.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 #include "tests/figures/figure.h"
@@ -49,26 +47,6 @@ void pairs(std::ostream& out) {
     table(out, rows);
 }
 
-// φ(q)·φ(k) takes the place of e^(q·k): the weighted sums of all queries then share one (D, D) matrix.
-// Katharopoulos et al. 2020, φ(x) = elu(x) + 1
-Tensor feature(const Tensor& x) { return where(x > 0, x + 1, exp(clamp(x, -50, 0))); }
-
-void linear_attention(std::ostream& out) {
-    constexpr int64_t T = 256, D = 16;
-    const Tensor q = feature(Tensor::randn({T, D}, Rng(1))), k = feature(Tensor::randn({T, D}, Rng(2))),
-                 v = Tensor::randn({T, D}, Rng(3));
-    const Tensor sums = matmul(q, reshape(sum(k, {0}), {D, 1}));            // (T, 1)
-    const Tensor quadratic = matmul(matmul(q, k, true), v) / sums;          // (T, T) in between
-    const Tensor linear = matmul(q, matmul(transpose(k, 0, 1), v)) / sums;  // (D, D) in between
-    const auto start = [](const Tensor& x) { return vector_text(slice(x[0], 0, 0, 3)); };
-    claim(start(quadratic) == start(linear), "both orders give one result");
-    table(out, {{join("T = ", T, ", D = ", D), "in between", "multiply-adds", "first output"},
-                {"(φ(Q) φ(K)ᵀ) V", std::to_string(T) + " × " + std::to_string(T),
-                 std::to_string(2 * T * T * D), start(quadratic)},
-                {"φ(Q) (φ(K)ᵀ V)", std::to_string(D) + " × " + std::to_string(D),
-                 std::to_string(2 * T * D * D), start(linear)}});
-}
-
 std::string draw_patterns() {
     constexpr int64_t T = 16, w = 4;
     std::vector<kit::HeatMap> maps;
@@ -93,8 +71,7 @@ std::string draw_patterns() {
 }  // namespace
 
 Computed attention_others() {
-    return {.sections = {{"nn.others.pairs", Effort::quick, pairs},
-                         {"nn.others.linear", Effort::quick, linear_attention}},
+    return {.sections = {{"nn.others.pairs", Effort::quick, pairs}},
             .figures = {{"nn/figures/patterns.svg", Effort::quick, draw_patterns}}};
 }
 

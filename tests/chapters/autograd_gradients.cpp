@@ -91,17 +91,22 @@ void descent(std::ostream& out) {
 void chain(std::ostream& out) {
     const double w = 3, x = 2, u = w * x, v = u - 1, loss = v * v;
     const double from_v = 2 * v, from_u = from_v * 1, from_w = from_u * x;
+    const double u_by_w = x, v_by_w = 1 * u_by_w, loss_by_w = 2 * v * v_by_w;  // forward mode
     Tensor leaf = Tensor::from({1}, {Real(w)}).require_grad();
     const Tensor difference = leaf * Real(x) - 1;
     (difference * difference).backward();
-    claim(static_cast<double>(leaf.grad().item()) == from_w, "the chain by hand is what backward computes");
-    table(out, {{"", "forward", "its own derivative", "d loss / d it"},
-                {"loss = v²", number(loss), "", "1"},
-                {"v = u − 1", number(v), "d loss / dv = 2 v = " + number(from_v),
-                 "1 · " + number(from_v) + " = " + number(from_v)},
-                {"u = w x", number(u), "dv / du = 1", number(from_v) + " · 1 = " + number(from_u)},
-                {"w", number(w), "du / dw = x = " + number(x),
-                 number(from_u) + " · " + number(x) + " = " + number(from_w)}});
+    claim(static_cast<double>(leaf.grad().item()) == from_w && loss_by_w == from_w,
+          "the chain by hand, from either end, is what backward computes");
+    table(out,
+          {{"", "forward", "its own derivative", "d loss / d it", "d it / dw"},
+           {"loss = v²", number(loss), "", "1",
+            number(v_by_w) + " · " + number(2 * v) + " = " + number(loss_by_w)},
+           {"v = u − 1", number(v), "d loss / dv = 2 v = " + number(from_v),
+            "1 · " + number(from_v) + " = " + number(from_v), number(u_by_w) + " · 1 = " + number(v_by_w)},
+           {"u = w x", number(u), "dv / du = 1", number(from_v) + " · 1 = " + number(from_u),
+            "1 · " + number(x) + " = " + number(u_by_w)},
+           {"w", number(w), "du / dw = x = " + number(x),
+            number(from_u) + " · " + number(x) + " = " + number(from_w), "1"}});
 }
 
 // ---- a graph of four operations
@@ -144,7 +149,7 @@ void both_ways(std::ostream& out) {
     table(out, {{"node", "forward", "how its gradient comes about", "d loss / d it"},
                 {"5 `loss = mean(s)`", numbers(h.loss), "the start", numbers(h.d_loss)},
                 {"4 `s = y * y`", numbers(h.squares), "1 / 4 for each of four", numbers(h.d_squares)},
-                {"3 `y = relu(p)`", numbers(h.y), "2 y times 0.25, as s = y²", numbers(h.d_y)},
+                {"3 `y = relu(p)`", numbers(h.y), "2 y times 0.25, because s = y²", numbers(h.d_y)},
                 {"2 `p = matmul(x, w)`", numbers(h.product), "that of y where p > 0, else 0",
                  numbers(h.d_product)},
                 {"1 `w`, a leaf", numbers(h.w), "xᵀ times that of p", numbers(h.d_w)}});

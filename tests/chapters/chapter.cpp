@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "autograd/base/check.h"
@@ -97,7 +98,7 @@ Lines excerpt(const std::string& marker) {
         while (lines[last].find(words[2]) == std::string::npos)
             if (++last == lines.size())
                 throw Error(join("'", words[2], "' does not follow '", words[1], "' in ", words[0]));
-    Lines cut = {"```cpp"};
+    Lines cut = {words[0].ends_with(".py") ? "```python" : "```cpp"};
     for (std::size_t i = first; i <= last; ++i)
         cut.push_back(lines[i].substr(std::min(indentation(lines[first]), indentation(lines[i]))));
     cut.emplace_back("```");
@@ -106,7 +107,7 @@ Lines excerpt(const std::string& marker) {
 
 // ------------------------------------------------------------------------------------------------- numbers
 
-// Tables are Markdown; other text is shown as it stands.
+// Tables, lists and what has a heading are Markdown; other text is shown as it stands.
 Lines shown(const std::string& text) {
     Lines lines = lines_of(text);
     while (!lines.empty() && lines.back().empty())
@@ -115,7 +116,7 @@ Lines shown(const std::string& text) {
         line.erase(line.find_last_not_of(' ') + 1);
     if (lines.empty())
         throw Error("it prints nothing");
-    if (lines[0].starts_with('|'))
+    if (lines[0].starts_with('|') || lines[0].starts_with("- ") || lines[0].starts_with("### "))
         return lines;
     lines.insert(lines.begin(), "```text");
     lines.emplace_back("```");
@@ -166,6 +167,40 @@ std::string with_line_numbers(const std::string& line, const std::filesystem::pa
     return result + line.substr(done);
 }
 
+// ------------------------------------------------------------------------------------------------- minutes
+
+constexpr std::size_t kWordsAMinute = 180;  // technical prose, read with understanding
+
+// The minutes that a page takes to read, in steps of five: all its words count but those of comments.
+std::size_t minutes_of(const std::string& path) {
+    std::istringstream in(read_text(path));
+    std::size_t words = 0;
+    bool comment = false;
+    for (std::string word; in >> word;) {
+        comment |= word == "<!--";
+        words += !comment &&
+                 std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isalnum(c); });
+        comment &= word != "-->";
+    }
+    return 5 * std::max<std::size_t>(1, (words + kWordsAMinute * 5 / 2) / (kWordsAMinute * 5));
+}
+
+// A chapter begins with `*About 40 minutes.`, and a table's cell behind a link to a page holds its minutes.
+std::string with_minutes(const std::string& line, const std::string& path) {
+    static const std::regex own("^\\*About [0-9]+ minutes"),
+        of_link("\\]\\(([^)# ]+\\.md)\\) \\| [0-9]+ \\|");
+    std::smatch found;
+    if (std::regex_search(line, own))
+        return std::regex_replace(line, own, join("*About ", minutes_of(path), " minutes"));
+    if (std::regex_search(line, found, of_link)) {
+        const std::string page =
+            (std::filesystem::path(path).parent_path() / found[1].str()).lexically_normal();
+        return found.prefix().str() + join("](", found[1].str(), ") | ", minutes_of(page), " |") +
+               found.suffix().str();
+    }
+    return line;
+}
+
 // ------------------------------------------------------------------------------------------------ chapters
 
 struct Marker {
@@ -187,8 +222,10 @@ Lines content(const Marker& marker, const Lines& now, const Computed& computed, 
         return excerpt(marker.what);
     if (marker.kind == "output")
         return request.most == Effort::quick ? now : shown(output_of(marker.what));
+    if (marker.kind == "measured")
+        return now;
     if (marker.kind != "computed" && !timed)
-        throw Error("unknown kind '" + marker.kind + "'; known: computed, timed, output, excerpt");
+        throw Error("unknown kind '" + marker.kind + "'; known: computed, timed, measured, output, excerpt");
     for (const Section& section : computed.sections)
         if (section.name == marker.what) {
             if ((section.effort == Effort::timed) != timed)
@@ -245,7 +282,7 @@ Chapter fill(const std::string& path, const Computed& computed, const Request& r
         try {
             const Marker marker = marker_of(lines[i]);
             if (marker.kind.empty()) {
-                chapter.text += with_line_numbers(lines[i], folder) + '\n';
+                chapter.text += with_minutes(with_line_numbers(lines[i], folder), path) + '\n';
                 prose.add(lines[i], static_cast<int64_t>(line));
                 continue;
             }

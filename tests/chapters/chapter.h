@@ -3,6 +3,8 @@
 //
 //     <!-- computed: nn.scale -->                             what the section of this name prints
 //     <!-- timed: kernels.roofline -->                        the same with times, and the machine and date
+//     <!-- measured: make bench-blocks -->                    what this command printed, kept as it is, and
+//                                                             on which machine
 //     <!-- output: ./apps/explain --step scores -->           what the program prints
 //     <!-- excerpt: autograd/plain.cpp "Tensor attention(" --> from the line with this text to the end of
 //                                                             the block that begins there
@@ -13,6 +15,8 @@
 // one line of a file leads to that line:
 //
 //     [scores](../autograd/plain.cpp#L150 "dot_products(queries, keys)")
+//
+// The minutes that a page takes, in its first lines and in tables behind links to it, follow from its words.
 #pragma once
 
 #include "tests/chapters/sections.h"

@@ -15,6 +15,7 @@ Computed autograd_passes();
 Computed autograd_derivatives();
 Computed autograd_checking();
 Computed autograd_memory();
+Computed autograd_training();
 
 Computed kernels_drawing();
 Computed kernels_lanes();

@@ -1,4 +1,5 @@
-// What rounding to bfloat16 loses, in a number and in a sum of products.
+// What rounding to bfloat16 and to fp16 loses, in a number and in a sum of products.
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -15,18 +16,34 @@ namespace {
 
 Real rounded(Real x) { return to_bf16(Tensor(x)).item(); }
 
+// The nearest number with 11 significant bits and the exponents of fp16, ties to even.
+double rounded_to_fp16(double x) {
+    int exponent = 0;
+    std::frexp(x, &exponent);  // |x| is in [0.5, 1) · 2^exponent
+    const double unit = std::ldexp(1.0, std::max(exponent, -13) - 11);
+    const double half = std::nearbyint(x / unit) * unit;
+    return std::abs(half) < 65536 ? half : std::copysign(INFINITY, x);
+}
+
+std::string percent_off(double rounded, double x) {
+    return std::isinf(rounded) ? "" : digits(100 * std::abs(rounded - x) / x, 2) + " %";
+}
+
 void rounded_numbers(std::ostream& out) {
-    Rows rows = {{"number", "as a float", "as a bfloat16", "off by"}};
-    const std::pair<const char*, double> all[] = {{"1/3", 1.0 / 3}, {"π", std::acos(-1.0)}, {"256", 256},
-                                                  {"257", 257},     {"1001", 1001},         {"10³⁸", 1e38},
-                                                  {"10⁻⁴⁰", 1e-40}};
+    Rows rows = {{"number", "as a float", "in bf16", "off by", "in fp16", "off by"}};
+    const std::pair<const char*, double> all[] = {
+        {"1/3", 1.0 / 3},   {"0.1", 0.1},   {"257", 257},   {"1001", 1001},
+        {"70,000", 70'000}, {"10³⁸", 1e38}, {"10⁻⁸", 1e-8}, {"10⁻⁸ · 1,024", 1024e-8}};
     for (const auto& [name, x] : all) {
         const auto as_float = static_cast<Real>(x);
-        const auto half = static_cast<double>(rounded(as_float));
-        const double error = std::abs(half - x) / x;
-        claim(error <= 0x1p-8 || x < 1e-37, "a bfloat16 is off by at most 2^-8 of the number");
-        rows.push_back(
-            {name, digits(static_cast<double>(as_float), 9), digits(half, 9), digits(100 * error, 2) + " %"});
+        const auto bf16 = static_cast<double>(rounded(as_float));
+        const double fp16 = rounded_to_fp16(x);
+        claim(std::abs(bf16 - x) <= 0x1p-8 * x, "a bfloat16 is off by at most 2^-8 of the number");
+        claim(std::isinf(fp16) == (x > 65'520) && (fp16 == 0) == (x < 1e-7),
+              "fp16 overflows, and loses the small gradient, unless the loss is scaled");
+        claim(x < 1e-4 || x > 65'520 || std::abs(fp16 - x) <= 0x1p-11 * x, "fp16 is eight times as precise");
+        rows.push_back({name, digits(static_cast<double>(as_float), 9), digits(bf16, 9), percent_off(bf16, x),
+                        std::isinf(fp16) ? "∞" : digits(fp16, 9), percent_off(fp16, x)});
     }
     table(out, rows);
 }
@@ -56,7 +73,7 @@ void sums_of_products(std::ostream& out) {
 }  // namespace
 
 Computed kernels_bf16() {
-    return {.sections = {{"kernels.bf16_numbers", Effort::quick, rounded_numbers},
+    return {.sections = {{"kernels.half_numbers", Effort::quick, rounded_numbers},
                          {"kernels.bf16_sums", Effort::quick, sums_of_products}}};
 }
 

@@ -33,6 +33,24 @@ void staircase(std::ostream& out) {
     table(out, rows);
 }
 
+void step_staircase(std::ostream& out) {
+    Rows rows = {{"stair", "what is new", "µs a step", "times the stair before", "loss of step 3"}};
+    Rows to_compare;
+    double all = 1;
+    for (const auto& values :
+         rows_of(output_of("build/bench/bench_step_staircase --csv"), "stair,microseconds,gain,loss,what")) {
+        const bool is_stair = rows.size() == 1 || !values[2].empty();  // the first has no gain
+        const double gain = values[2].empty() ? 1 : std::stod(values[2]);
+        (is_stair ? rows : to_compare)
+            .push_back({values[0], values[4], grouped(std::llround(std::stod(values[1]))),
+                        values[2].empty() ? "" : digits(gain), values[3]});
+        all *= gain;
+    }
+    rows.push_back({"all stairs", "", "", grouped(std::llround(all)), ""});
+    rows.insert(rows.end(), to_compare.begin(), to_compare.end());
+    table(out, rows, "ttnnn");
+}
+
 // The kernels that take a hundredth or more of a training step of a small GPT: 6 layers, 384 wide, batches of
 // 8 × 256 characters.
 void training_step(std::ostream& out) {
@@ -111,6 +129,7 @@ void instruction_sets(std::ostream& out) {
 
 Computed kernels_times() {
     return {.sections = {{"kernels.staircase", Effort::timed, staircase},
+                         {"kernels.step_staircase", Effort::timed, step_staircase},
                          {"kernels.training_step", Effort::timed, training_step},
                          {"kernels.cost", Effort::timed, cost},
                          {"kernels.instruction_sets", Effort::timed, instruction_sets}}};

@@ -1,4 +1,4 @@
-// The sections and figures of nn/README.md, one file for each of its subjects.
+// The sections and figures of the pages in nn, one file for each subject.
 #pragma once
 
 #include "nn/module.h"
@@ -9,10 +9,10 @@ namespace plaingrad::chapters {
 // Their layers have no dropout, so they are trained in this mode, too.
 inline const nn::Mode kEval = nn::Mode::eval();
 
-// Diagrams of both parts.
+// Diagrams of the first two pages.
 Computed nn_diagrams();
 
-// Part one, attention.
+// nn/README.md: attention.
 Computed attention_by_hand();
 Computed attention_scale();
 Computed attention_recall();
@@ -24,15 +24,16 @@ Computed positions_trained();
 Computed attention_cost();
 Computed attention_others();
 
-// Part two, training.
+// Layers and training, nn/training.md.
 Computed training_walk();
 Computed training_depth();
 Computed training_layers();
 Computed training_loss();
 Computed training_optimizers();
 Computed training_warmup();
+Computed training_overfitting();
 
-// Part three, many machines.
+// Many machines, nn/machines.md.
 Computed training_parts();
 Computed training_machines();
 

@@ -1,4 +1,4 @@
-// The diagrams of nn/README.md: where the heads' columns are, and where the norms are.
+// Where the heads' columns are (nn/README.md), and where the norms are (nn/training.md).
 #include "tests/chapters/diagram.h"
 #include "tests/chapters/nn.h"
 

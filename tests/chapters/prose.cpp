@@ -45,7 +45,7 @@ std::vector<std::string> numbers_in(const std::string& text) {
 
 void Prose::add(const std::string& line, int64_t number) {
     if (line.starts_with("```"))
-        in_program_ = !in_program_ && (line == "```cpp" || line == "```text");
+        in_program_ = !in_program_ && line.size() > 3;
     if (in_program_)
         return;
     static const std::regex no_prose(R"(\]\([^)]*("[^"]*")?\)|<!--.*-->|§[0-9.]+|^#+ [0-9]+\.|^ *[0-9]+\. |)"

@@ -15,7 +15,8 @@ enum class Effort {
     timed      // prints times, which differ from machine to machine: only `make chapters TIMES=1`
 };
 
-// `print` writes Markdown: a table, or text that is to be shown as it stands.
+// `print` writes Markdown that begins with a table, a list or a heading of the third level, or else text that
+// is to be shown as it stands.
 struct Section {
     std::string name;  // in a chapter: <!-- computed: name --> ... <!-- end -->
     Effort effort = Effort::quick;
@@ -37,7 +38,7 @@ struct Computed {
 // The parts of a chapter, or all chapters, as one.
 Computed joined(const std::vector<Computed>& parts);
 
-// Each in the file of its name, attention.cpp and training.cpp for the two parts of nn/README.md.
+// Each in the file of its name.
 Computed autograd_chapter();
 Computed kernels_chapter();
 Computed attention_chapter();

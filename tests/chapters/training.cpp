@@ -1,11 +1,12 @@
-// The numbers of nn/README.md, parts two and three.
+// The numbers of nn/training.md and nn/machines.md.
 #include "tests/chapters/nn.h"
 
 namespace plaingrad::chapters {
 
 Computed training_chapter() {
     return joined({training_walk(), training_depth(), training_layers(), training_loss(),
-                   training_optimizers(), training_warmup(), training_parts(), training_machines()});
+                   training_optimizers(), training_warmup(), training_overfitting(), training_parts(),
+                   training_machines()});
 }
 
 }  // namespace plaingrad::chapters

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "models/config.h"
 #include "models/transformer.h"
@@ -222,7 +223,8 @@ void tying(std::ostream& out) {
 // RMS after each of ten layers of ReLU(x W), W of N(0, c²/n).
 void initial(std::ostream& out) {
     constexpr int64_t n = 256;
-    Rows rows = {{"deviation of a weight", "after 1 layer", "after 5", "after 10", "gradient at the input"}};
+    Rows rows = {{join("deviation of a weight, n = ", n), "after 1 layer", "after 5", "after 10",
+                  "gradient at the input"}};
     const auto row = [&](const std::string& name, double factor) {  // -> the RMS after ten layers
         Tensor x = Tensor::randn({64, n}, Rng(1)).require_grad();
         Tensor y = x;

@@ -7,7 +7,7 @@
 #
 # usage: deps_peers.sh <python> <folder>
 python=$1 folder=$2
-modules='numpy torch safetensors tokenizers transformers sacrebleu subword_nmt ctranslate2 gguf llama_cpp'
+modules='numpy torch safetensors tokenizers transformers accelerate sacrebleu subword_nmt ctranslate2 gguf llama_cpp'
 has() { "$folder/bin/python" -c "import $1" 2>/dev/null; }
 if has "$(echo "$modules" | sed 's/ /, /g')" && [ -f "$folder/llm.c/train_gpt2.c" ]; then
     echo "make deps-peers: all is there, nothing to do"

@@ -1,6 +1,6 @@
 # Does an installed library work outside of this folder? Installs into a temporary one; runs the programs; compiles a
 # program with nothing but the flags that pkg-config gives, and as CMake finds the package, in float and in double; has
-# the README's translator open what the installed program trained; sees that mixing the two does not link; and that
+# the example's translator open what the installed program trained; sees that mixing the two does not link; and that
 # uninstalling leaves nothing of ours and touches nothing else.
 #
 # usage: sh tests/tools/install_test.sh        CXX may be set
@@ -28,15 +28,15 @@ for program in reverse_task toy_translate explain tasks char_lm classify fill ge
 done
 echo "programs: $version"
 
-# The README's program that opens a translator, and its CMakeLists.txt: the block that has the line.
+# The example that opens a translator, and the CMakeLists.txt of models/README.md: the block that has the line.
 block() {  # block <language> <a line's beginning>
     awk -v fence="\`\`\`$1" -v line="$2" '
         $0 == fence { text = ""; inside = 1; next }
         /^```$/ { if (inside && found) { printf "%s", text; exit } inside = found = 0 }
-        inside { text = text $0 "\n"; found = found || index($0, line) == 1 }' "$root/README.md"
+        inside { text = text $0 "\n"; found = found || index($0, line) == 1 }' "$root/models/README.md"
 }
 mkdir "$home/translator"
-block cpp '#include "models/translator.h"' >"$home/translator/example.cpp"
+cp apps/examples/translate_lines.cpp "$home/translator/example.cpp"
 block cmake 'find_package(plaingrad' >"$home/translator/CMakeLists.txt"
 for pair in 'one two:zwei eins' 'two one:eins zwei' 'one:eins' 'two:zwei' 'three:drei' 'three one:eins drei'; do
     printf '%s.\t%s.\n' "${pair%:*}" "${pair#*:}"
@@ -51,9 +51,9 @@ translates() {  # translates <command> <its name>
 }
 translates "$prefix/bin/plaingrad-translate run run" plaingrad-translate
 
-# And its program that opens a classifier and a language model.
+# And the one that opens a classifier and a language model.
 mkdir "$home/others"
-block cpp '#include "models/labeller.h"' >"$home/others/example.cpp"
+cp apps/examples/saved_models.cpp "$home/others/example.cpp"
 printf 'good\tlovely day\ngood\tlovely\nbad\tawful day\nbad\tawful\n' >"$home/others/moods.tsv"
 (cd "$home/others" && "$prefix/bin/plaingrad-classify" train moods.tsv --validation 0 --save moods 2>"$home/log" &&
     "$prefix/bin/plaingrad-char_lm" train "$root/README.md" --save readme --steps 50 --layers 1 --d-model 16 --heads 2 \
@@ -106,12 +106,12 @@ if command -v pkg-config >/dev/null; then
     echo "mixing them does not link"
     # shellcheck disable=SC2046  # the flags are words
     (cd translator && ${CXX:-g++} -std=c++20 example.cpp $(pkg-config --cflags --libs plaingrad) -o example)
-    translates ./example "the README's program"
+    translates ./example "the example"
     # shellcheck disable=SC2046
     (cd others && ${CXX:-g++} -std=c++20 example.cpp $(pkg-config --cflags --libs plaingrad) -o example && ./example >printed)
     head -n 1 others/printed | grep -q '^good$' && sed -n 2p others/printed | grep -q '^The .' ||
-        fail "the README's program for a classifier and a language model prints: $(cat others/printed)"
-    echo "the README's programs open what the installed ones trained"
+        fail "the example for a classifier and a language model prints: $(cat others/printed)"
+    echo "the examples open what the installed ones trained"
 else
     echo "left out: there is no pkg-config"
 fi
@@ -123,8 +123,8 @@ if command -v cmake >/dev/null; then
     echo "find_package(plaingrad) finds both"
     CXX=${CXX:-g++} cmake -S translator -B translator/cmake -DCMAKE_PREFIX_PATH="$prefix" >log 2>&1 &&
         cmake --build translator/cmake >log 2>&1 || { cat log >&2; exit 1; }
-    translates ./cmake/example "the README's program, built with CMake,"
-    echo "so does the README's program, built with CMake"
+    translates ./cmake/example "the example, built with CMake,"
+    echo "so does the example, built with CMake"
 else
     echo "left out: there is no cmake"
 fi

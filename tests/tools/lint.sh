@@ -53,6 +53,7 @@ text ~ /^[ \t]*#[ \t]*include/ {
         bad("of the kernels the rest sees only autograd/kernels/kernels.h: " path)
     if (path ~ /\.cpp$/ && file != "autograd/kernels/unit.cpp" && path != "apps/one_page.cpp")
         bad("only unit.cpp includes a .cpp: " path)  # and a test, the page that it compares the library with
+    if (file == "apps/one_page.cpp" && quoted) bad("the page stands alone: it includes nothing of ours: " path)
     # Inline code of a standard header would be compiled for one instruction set and shared by all objects.
     if (from == 2 && file !~ /\/(dispatch|scratch)\.cpp$/ && !quoted &&
         path !~ /^(c?stdint|c?stddef|c?float|c?limits|cassert|cmath|cstring|immintrin|arm_neon)(\.h)?$/)
@@ -133,6 +134,19 @@ if command -v clang-format >/dev/null 2>&1; then
 else
     echo "note: format not checked, clang-format is not installed"
 fi
+
+# ---- The page: what a reader can hold.
+if [ -f apps/one_page.cpp ]; then
+    lines=$(wc -l <apps/one_page.cpp | tr -d ' ')
+    [ "$lines" -le 350 ] || echo "apps/one_page.cpp:1: has $lines lines, 350 are allowed" >>"$found"
+fi
+
+# ---- The pages: README.md is a front door, not the house.
+if [ -f README.md ]; then
+    words=$(wc -w <README.md | tr -d ' ')
+    [ "$words" -le 1500 ] || echo "README.md:1: has $words words, 1500 are allowed; what is more belongs to a folder's page" >>"$found"
+fi
+sh tests/tools/links.sh >>"$found"
 
 # ---- The policy of the page about a run.
 if [ -f apps/kit/run_page.html ]; then sh tests/tools/page.sh --check >>"$found"; fi

@@ -79,6 +79,12 @@ plant 'no tabs' nn/a.cpp 'int a; '
 plant 'no tabs' nn/a.cpp 'int a;\r'
 plant 'one machine' nn/a.cpp 'const char* a = "/ho''me/me";'
 plant 'policy' apps/kit/run_page.html "<meta content=\"default-src 'none'\">\n<style>\np {}\n</style>\n<script>\n</script>"
+plant 'stands alone' apps/one_page.cpp '#include "nn/linear.h"'
+plant 'has 351 lines' apps/one_page.cpp "$(yes '//' | head -n 351)"
+plant 'README.md:1: has 1501 words' README.md "$(yes word | head -n 1501 | tr '\n' ' ')"
+plant 'there is no file nn/a.md' README.md '[a](nn/a.md)'
+plant 'has no heading #b' README.md '# A\n[b](#b)'
+plant 'more than two links away' a.md '# A'
 left_out=
 if command -v clang-format >/dev/null 2>&1; then plant 'clang-format' nn/a.cpp 'int   a ;'; else
     left_out=', but clang-format is not installed'

@@ -1,40 +1,44 @@
-# Checks the programs in the README: compiles each ```cpp block, runs it, and compares its output with the ```text block
-# that follows. A program without such a block needs files of the user's: it is only compiled (install_test.sh runs
-# those that open saved models).
+# Compiles the program in README.md and those of apps/examples, runs them, and compares what they print with what they say:
+# the README in the ```text block that follows, an example in its last comment, `// Prints:`. An example without one needs
+# the user's files: it is only compiled (install_test.sh runs those).
 #
-# usage: sh tests/tools/readme.sh [README.md]
+# usage: sh tests/tools/readme.sh
 # PLAINGRAD_COMPILE, PLAINGRAD_LIB and PLAINGRAD_RUN are as `make test` sets them.
 set -eu
-readme=${1:-README.md}
 lib=${PLAINGRAD_LIB:-build/libplaingrad.a}
 out=$(dirname "$lib")/readme
 mkdir -p "$out"
 rm -f "$out"/*
 
-# What stands between markers is excerpts and results that `make chapters` checks.
 awk -v out="$out" '
-    /^<!-- [a-z]+: .* -->$/ { filled = 1 }
-    /^<!-- end -->$/ { filled = 0 }
-    filled      { next }
-    /^```cpp$/  { file = out "/" ++programs ".cpp"; next }
-    /^```text$/ { file = out "/" programs ".expected"; next }
+    /^```cpp$/  { if (!programs++) file = out "/readme.cpp"; next }  # what follows it are excerpts of examples
+    /^```text$/ { file = out "/readme.expected"; next }
     /^```/      { file = ""; next }
     file != ""  { print > file }
-' "$readme"
+' README.md
+for example in apps/examples/*.cpp; do
+    name=$(basename "$example" .cpp)
+    cp "$example" "$out/"
+    if grep -q '^// Prints:' "$example"; then
+        sed -n '/^\/\/ Prints:/,$ { /^\/\/ Prints:/d; s|^// *||; p; }' "$example" >"$out/$name.expected"
+    fi
+done
+
+# The compiler takes longer than all the rest: two at a time.
+for program in "$out"/*.cpp; do echo "$program"; done |
+    xargs -P 2 -I PROGRAM sh -c 'set -e; '"${PLAINGRAD_COMPILE:-g++ -std=c++20 -pthread -I.}"' "$1" "$2" -o "${1%.cpp}"' - PROGRAM "$lib"
 
 checked=0
-for program in "$out"/*.cpp; do
-    name=${program%.cpp}
-    ${PLAINGRAD_COMPILE:-g++ -std=c++20 -pthread -I.} "$program" "$lib" -o "$name"
-    [ -e "$name.expected" ] || continue
+for expected in "$out"/*.expected; do
+    name=${expected%.expected}
     ${PLAINGRAD_RUN:-} "$name" >"$name.printed"
-    # Spaces at the ends of lines do not matter.
-    if [ "$(sed 's/ *$//' "$name.printed")" != "$(sed 's/ *$//' "$name.expected")" ]; then
-        echo "$readme: program $(basename "$name") prints something else than it says:" >&2
-        diff "$name.expected" "$name.printed" >&2 || true
+    # Spaces around lines do not matter.
+    if [ "$(sed 's/^ *//; s/ *$//' "$name.printed")" != "$(sed 's/^ *//; s/ *$//' "$expected")" ]; then
+        echo "$(basename "$name"): the program prints something else than it says:" >&2
+        diff "$expected" "$name.printed" >&2 || true
         exit 1
     fi
     checked=$((checked + 1))
 done
-[ "$checked" -ge 2 ] || { echo "$readme: $checked programs were found, at least 2 were expected" >&2; exit 1; }
-echo "$checked programs of $readme print what it says"
+[ "$checked" -ge 7 ] || { echo "$checked programs were found that say what they print, at least 7 were expected" >&2; exit 1; }
+echo "$checked programs print what they say"

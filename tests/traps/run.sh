@@ -5,7 +5,8 @@
 #
 # usage: run.sh <folder for the copies> [trap]     (in the repository's root)
 # Environment: MAKE, CXX; TRAPS=full also runs all of `make test` on each copy, which takes hours.
-# Without a trap's name all of them run, and README.md and curves.csv beside this script are written anew.
+# Without a trap's name all of them run, and curves.csv beside this script is written anew. `make traps` then fills the
+# page, as `make chapters-quick CHAPTER=tests/traps/README.md` does at any time: no run is needed when a text changes.
 # Exit status: 0 if every trap was caught.
 #
 # It leaves in the folder: healthy/, a build without a mistake; results/, for each trap its training, its losses, and the
@@ -28,7 +29,31 @@ for patch in tests/traps/${only:-*}.patch; do
 done
 command -v patch >/dev/null || { echo 'make traps: the program patch is not installed' >&2; exit 1; }
 
-. tests/traps/page.sh  # field, file_of, score, reference; page
+# ---- what is known of a trap
+
+# field <name> <trap>: what the head of its patch says; a value may go on in indented lines.
+field() {
+    awk -v name="$1: " '
+        /^--- / { exit }
+        index($0, name) == 1 { printf "%s", substr($0, length(name) + 1); on = 1; next }
+        on && /^  / { sub(/^ +/, " "); printf "%s", $0; next }
+        { on = 0 }' "tests/traps/$2.patch"
+}
+
+# The file that holds a test case.
+file_of() { find tests -name 'test_*.cpp' -exec grep -lF "\"$1\"," {} +; }
+
+# The name of the run without a mistake, with these options.
+reference() { echo "healthy${1:+ $1}" | sed 's/[^A-Za-z0-9]/_/g'; }
+
+# What came of a training: "1998/2000", or how it ended before.
+score() {
+    count=$(sed -n 's/.*reversed without an error: //p' "$results/$1.out")
+    echo "${count:-$(tail -n 1 "$results/$1.err" | sed 's/^reverse_task: /stops: /')}"
+}
+
+# A line of curves.csv: how a run ended, and its losses, means of 20 steps.
+row() { echo "$1,$(score "$1" | sed 's/[:,].*//')$(cat "$results/$1.curve")"; }
 
 # ---- one tree: copying, building, training, testing
 
@@ -100,7 +125,7 @@ judge() {
     fi
     echo "$verdict" >"$results/$1.verdict"
     rm -rf "$tree"
-    printf "%-32s %-12s %-18s %s\n" "$1" "$(score "$1" | cut -c 1-60)" "$(losses "$1")" "$verdict"
+    printf "%-32s %-12s %s\n" "$1" "$(score "$1" | cut -c 1-60)" "$verdict"
 }
 
 # ---- all of them
@@ -172,8 +197,9 @@ for name in $names; do
     esac
 done
 [ -n "$only" ] || {
-    page "$names" >"$results/page" && put "$results/page" traps tests/traps/README.md
-    curves "$names" >"$results/curves.csv" && mv "$results/curves.csv" tests/traps/curves.csv
-}
+    awk 'BEGIN { printf "run,score"; for (i = 20; i <= 1200; i += 20) printf ",%d", i; print "" }'
+    while read -r options; do row "$(reference "$options")"; done <"$results/options"
+    for name in $names; do row "$name"; done
+} >tests/traps/curves.csv
 echo "$total traps, $caught caught, $((total - caught)) uncaught"
 [ $caught -eq $total ]

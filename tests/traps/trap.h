@@ -1,6 +1,7 @@
 // A mistake of the museum: what the head of its patch says, and what the patch changes.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -11,9 +12,11 @@
 
 namespace plaingrad::tests {
 
-// One change of a file: the lines that it expects there, in a row, a line's end before and after them.
+// One change of a file: the lines of the diff, and those that it expects in the file, in a row, a line's end
+// before and after them.
 struct Hunk {
     std::string file, before;
+    std::string diff = {};
     bool changes = false;
 };
 
@@ -27,6 +30,8 @@ struct Trap {
         const auto found = fields.find(key);
         return found == fields.end() ? "" : found->second;
     }
+    // The page shows a trap that teaches a lesson at length.
+    bool is_exhibit() const { return fields.contains("Lesson"); }
 };
 
 // A head of `Name: value`, where indented lines go on with the value, and a unified diff.
@@ -47,6 +52,7 @@ inline Trap read_trap(const std::filesystem::path& path) {
             trap.fields[key] = line.substr(colon + 2);
         } else if (!trap.hunks.empty() && !line.starts_with("+++ ")) {
             Hunk& hunk = trap.hunks.back();
+            hunk.diff += line + '\n';
             hunk.changes = hunk.changes || line.starts_with("-") || line.starts_with("+");
             if (!line.starts_with("+"))
                 hunk.before += line.substr(line.empty() ? 0 : 1) + '\n';
@@ -55,12 +61,13 @@ inline Trap read_trap(const std::filesystem::path& path) {
     return trap;
 }
 
-// All of them. Tests run in the repository's root.
+// All of them, by name. Tests run in the repository's root.
 inline std::vector<Trap> traps() {
     std::vector<Trap> all;
     for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("tests/traps"))
         if (entry.path().extension() == ".patch")
             all.push_back(read_trap(entry.path()));
+    std::sort(all.begin(), all.end(), [](const Trap& a, const Trap& b) { return a.name < b.name; });
     return all;
 }
 

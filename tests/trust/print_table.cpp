@@ -1,6 +1,6 @@
 // print_table SCALE RESULTS PAGE [INSTRUMENT...] prints the table of these instruments, or of all. The exit
 // status is 0 only if they have ended, and every printed figure is as asked. The whole table also goes into
-// the page, README.md, unless PAGE is `-`.
+// the page, tests/trust/README.md, unless PAGE is `-`.
 // print_table SCALE: the names of the instruments that measure something at this scale.
 #include <fstream>
 #include <iostream>

@@ -345,7 +345,7 @@ void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vect
 }
 
 void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
-    out << "<details><summary>" << sum_of(rows) << "</summary>\n\n"
+    out << "**" << sum_of(rows) << "**\n\n"
         << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
     std::set<std::string> missing;
     std::string group;
@@ -375,7 +375,6 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
         not_yet += (not_yet.empty() ? "" : ", ") + instrument;
     if (!not_yet.empty())
         out << "\nNot measured at this length yet, or not all of it: " << not_yet << ".\n";
-    out << "\n</details>\n";
 }
 
 std::string with_table(const std::string& page, const std::string& table) {

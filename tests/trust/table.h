@@ -79,7 +79,8 @@ int64_t missed(const std::vector<Row>& rows);
 std::vector<std::string> unfinished(const std::vector<Asked>& asked, const std::vector<std::string>& names,
                                     const std::vector<Result>& results, Scale scale);
 
-// For a terminal; and for README.md, in Markdown, where what was not measured has no rows, but is named.
+// For a terminal; and for tests/trust/README.md, in Markdown, where what was not measured has no rows, but is
+// named.
 void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
 void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
 // The page with this text in place of what is between its lines `<!-- trust -->` and `<!-- end -->`. Throws

@@ -83,7 +83,7 @@ TEST_CASE("trust: both forms of the table", "[trust]") {
     CHECK(contains(text, "  ok    differences: 0 (asked: 0)\n"));
     CHECK(contains(text, "\n2 of 3 figures are as asked, 1 not\n"));
     const std::string markdown = printed(print_markdown, kAsked, kResults, Scale::full);
-    CHECK(contains(markdown, "<summary>2 of 3 figures are as asked, 1 not</summary>"));
+    CHECK(contains(markdown, "**2 of 3 figures are as asked, 1 not**\n"));
     CHECK(contains(markdown,
                    "|\n| **matmul** | | | |\n| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
     CHECK(contains(markdown, "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
@@ -159,8 +159,7 @@ TEST_CASE("trust: parts of an instrument, which were measured one by one, are on
     CHECK(contains(text, "\nfuzz\n  (fuzz.json: 2026-11-24, "));
     CHECK(contains(text, "\n  (fuzz.bleu: 2026-11-25, "));
     const std::string page = printed(print_markdown, lines, json, Scale::sample);
-    CHECK(
-        contains(page, "<summary>1 of 3 figures are as asked, 1 measured in part, 1 not measured</summary>"));
+    CHECK(page.starts_with("**1 of 3 figures are as asked, 1 measured in part, 1 not measured**\n"));
     CHECK(!contains(page, "| BLEU |"));
     CHECK(contains(page, "| crashes | 0 | 0 so far |  |\n"));
     // Of what a part alone counts, nothing is left to be measured.
@@ -309,7 +308,8 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     };
     CHECK(blocks_after("drawn.a drawn.b.1of2 drawn.b.2of2") == "drawn.a drawn.b.1of2 drawn.b.2of2");
     // First no page, then one after each of the three, and at the end.
-    CHECK(tests::content(folder / "pages") == "\nREADME.md\nREADME.md\nREADME.md\nREADME.md\n");
+    const std::string page = "tests/trust/README.md\n";
+    CHECK(tests::content(folder / "pages") == "\n" + page + page + page + page);
     CHECK(blocks_after("drawn.b.1of2 other.a") == "drawn.a drawn.b.2of2 drawn.b.1of2");
     CHECK(blocks_after("drawn.b.1of3") == "drawn.a drawn.b.1of3");  // halves and thirds would be added up
     CHECK(blocks_after("drawn.b.2of3 drawn.b2.1of2") == "drawn.a drawn.b.1of3 drawn.b.2of3 drawn.b2.1of2");
@@ -344,7 +344,7 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(contains(tests::content(folder / "results"), "figure drawn.a 1\nended "));
 }
 
-TEST_CASE("trust: README.md shows the table of the long figures that are kept", "[trust]") {
+TEST_CASE("trust: tests/trust/README.md shows the table of the long figures that are kept", "[trust]") {
     std::ifstream figures("tests/trust/figures.txt"), kept("tests/trust/long.txt");
     REQUIRE(figures.is_open());
     std::ostringstream table;  // nothing, if none are kept
@@ -353,8 +353,8 @@ TEST_CASE("trust: README.md shows the table of the long figures that are kept", 
         const auto asked = read_asked(figures, "tests/trust/figures.txt");
         print_markdown(table, judge(asked, measured, Scale::full), measured);
     }
-    const std::string page = tests::content("README.md");
-    INFO("make trust TRUST=long writes both; print_table long tests/trust/long.txt README.md only the page");
+    const std::string page = tests::content("tests/trust/README.md");
+    INFO("make trust TRUST=long writes both; the page alone: print_table long tests/trust/long.txt PAGE");
     CHECK(with_table(page, table.str()) == page);
 }
 

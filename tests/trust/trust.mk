@@ -48,7 +48,7 @@ $(OUT)/trust/faults.so: tests/trust/preload/faults.cpp tests/trust/preload/fault
 	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) -shared -fPIC $< $(LDFLAGS) -ldl -o $@
 $(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter release,$(VARIANT)),$(OUT)/trust/faults.so))
 
-# The numbers that the README shows are kept; others stay in the build.
+# The numbers that tests/trust/README.md shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
 # The longest first, and beside it the others: mutants take twenty minutes.

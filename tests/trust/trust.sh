@@ -55,7 +55,7 @@ remove_own() {
 # The commit that is measured, if this is a repository; without results and the page, which change meanwhile.
 sources() {
     commit=$(git rev-parse --short=12 HEAD 2>/dev/null) || return 0
-    changes=$(git status --porcelain -- . ':!tests/trust/long.txt' ':!README.md')
+    changes=$(git status --porcelain -- . ':!tests/trust/long.txt' ':!tests/trust/README.md')
     echo "$commit${changes:+, with changes}"
 }
 
@@ -89,9 +89,9 @@ record() (
 )
 
 # The long table is kept, and the page shows it.
-if [ "$scale" = long ]; then page=README.md; else page=-; fi
+if [ "$scale" = long ]; then page=tests/trust/README.md; else page=-; fi
 
-# Called by itself, below, for one block. Whoever could make the folder `lock` writes the results; the others wait.
+# Called by itself, below, for one block. The process that made the folder `lock` writes the results; the others wait.
 lock=$results.lock
 if [ -n "$block" ]; then
     measure "$block" || exit 2

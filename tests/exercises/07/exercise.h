@@ -8,7 +8,7 @@
 // Given (07/given.h): the weights of a block, and self_attention (exercise 5).
 // Write: norm (layer norm, Ba, Kiros & Hinton 2016, equation 4), feed_forward (equation 2), and
 // encoder_block.
-// Read before: nn/README.md ("2. Residual connections and layer norm", "4. The feed-forward network");
+// Read before: nn/training.md ("2. Residual connections and layer norm", "4. The feed-forward network");
 // exercise 5
 #pragma once
 

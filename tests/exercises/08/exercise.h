@@ -8,7 +8,7 @@
 //
 // Given: the hyper-parameters and the state, for one row of weights.
 // Write: step (Kingma & Ba 2015, algorithm 1).
-// Read before: nn/README.md ("9. From gradient descent to Adam")
+// Read before: nn/training.md ("9. From gradient descent to Adam")
 #pragma once
 
 #include <cmath>
