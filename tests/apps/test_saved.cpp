@@ -187,16 +187,15 @@ TEST_CASE("saved: a model is restored bit for bit, and only as its own kind", "[
         nn::checkpoint::Metadata extra;
         const LanguageModel back = load_model<LanguageModel>(folder / "lm", &extra);
         CHECK(extra.at("words") == "à b");
-        CHECK(hash(nn::parameters(back)) == hash(nn::parameters(model)));
+        CHECK(hash(back) == hash(model));
         const Classifier classifier({.stack = small_stack(kind), .classes = 3}, Rng(2));
         stir(classifier);
         models::save(folder / "c", classifier);
-        CHECK(hash(nn::parameters(load_model<Classifier>(folder / "c"))) == hash(nn::parameters(classifier)));
+        CHECK(hash(load_model<Classifier>(folder / "c")) == hash(classifier));
         const MaskedLanguageModel masked(small_stack(kind), Rng(3));
         stir(masked);
         save(folder / "mlm", masked);
-        CHECK(hash(nn::parameters(load_model<MaskedLanguageModel>(folder / "mlm"))) ==
-              hash(nn::parameters(masked)));
+        CHECK(hash(load_model<MaskedLanguageModel>(folder / "mlm")) == hash(masked));
     }
     CHECK(contains(error_of([&] { load_model<MaskedLanguageModel>(folder / "lm"); }),
                    "lm: this is a saved language model; a saved masked language model is needed"));
@@ -219,7 +218,7 @@ TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved
     const LanguageModel second(deeper, Rng(2));
     models::save(folder / "second", second, all);
     const LanguageModel back = load_model<LanguageModel>(folder / "second", &all);
-    CHECK(hash(nn::parameters(back)) == hash(nn::parameters(second)));
+    CHECK(hash(back) == hash(second));
     CHECK(all.at("words") == "à b");
     CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
     models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);

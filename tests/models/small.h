@@ -11,6 +11,7 @@
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
+#include "models/pytorch.h"
 #include "models/text/mask_tokens.h"
 #include "models/transformer.h"
 #include "nn/optim.h"
@@ -166,16 +167,30 @@ inline Tensor teacher_forced_loss(const models::Transformer& model, const autogr
     return autograd::cross_entropy(logits, tgt.slice(1, tgt.length()), {.label_smoothing = smoothing});
 }
 
-// All bytes of all parameters, FNV-1a.
-inline uint64_t hash(const std::vector<nn::NamedParameter>& parameters) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (const nn::NamedParameter& p : parameters) {
-        std::vector<unsigned char> bytes(static_cast<std::size_t>(p.tensor.numel()) * sizeof(Real));
-        std::memcpy(bytes.data(), p.tensor.data(), bytes.size());
+// FNV-1a over the bytes of each tensor, as a file has them, summed. Of weights in PyTorch's layouts it is the
+// same however they lie in memory, and in whatever order a model visits them.
+inline uint64_t hash(const std::vector<models::StateEntry>& entries) {
+    uint64_t sum = 0;
+    for (const models::StateEntry& entry : entries) {
+        const Tensor stored = nn::checkpoint::in_file_order(entry);
+        std::vector<unsigned char> bytes(static_cast<std::size_t>(stored.numel()) * sizeof(Real));
+        std::memcpy(bytes.data(), stored.data(), bytes.size());
+        uint64_t h = 0xcbf29ce484222325u;
         for (const unsigned char byte : bytes)
             h = (h ^ byte) * 0x100000001b3u;
+        sum += h;
     }
-    return h;
+    return sum;
+}
+inline uint64_t hash(const std::vector<nn::NamedParameter>& tensors) {
+    std::vector<models::StateEntry> entries;
+    for (const nn::NamedParameter& t : tensors)
+        entries.push_back({.name = t.name, .tensor = t.tensor});
+    return hash(entries);
+}
+template <nn::Module M>
+uint64_t hash(const M& model) {
+    return hash(models::state_dict(model).entries);
 }
 
 inline std::vector<Real> values(const std::vector<nn::NamedParameter>& parameters) {

@@ -36,7 +36,7 @@ template <class Model, class Config>
 uint64_t trained(const Config& config, int steps = kSteps, int batch = kBatch) {
     const Model model(config, Rng(7));
     train(model, steps, batch, 8);
-    return hash(nn::parameters(model));
+    return hash(model);
 }
 
 TransformerConfig with(TransformerConfig config, Precision precision) {
