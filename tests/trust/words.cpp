@@ -1,124 +1,170 @@
-// What programs and the library say when something is wrong: strange files, wrong command lines, wrong calls.
+// What the library says of wrong calls: each must throw one Error, with one line. The lines are kept: a
+// change is seen, and read, before users see it.
 //
-//     build/trust/words lines            only these: files, lines or calls
-//     build/trust/words --write [lines]  keeps the texts of today; read them before they are committed
+//     build/trust/words --write  keeps the lines of today; read them before they are committed
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <string_view>
 
 #include "autograd/base/check.h"
+#include "models/settings.h"
 #include "tests/folder.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/words/calls.h"
-#include "tests/trust/words/files.h"
-#include "tests/trust/words/lines.h"
 
 using namespace plaingrad;     // NOLINT
 using namespace trust::words;  // NOLINT
 
 namespace {
 
-const std::string kFolder = "tests/trust/words/";
+const std::string kKept = "tests/trust/words/calls.txt";  // lines of `call<TAB>text`
 
-// all: every case was tried, so that one that is kept and was not has gone.
-int64_t compared(const Texts& texts, const std::string& file, bool writes, bool all) {
-    if (writes)
-        write_kept(kFolder + file, texts);
-    return count_changed(texts, kFolder + file) + (all ? count_missing(texts, kFolder + file) : 0);
+using Texts = std::map<std::string, std::string>;  // of each call, what it says
+
+Texts read_kept() {
+    Texts texts;
+    std::ifstream in(kKept);
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t tab = line.find('\t');
+        autograd::check(tab != line.npos, kKept, ": expected call<TAB>text, got '", line, "'");
+        texts[line.substr(0, tab)] = line.substr(tab + 1);
+    }
+    return texts;
 }
 
-// What programs may take, so that one that asks for too much gets an error and not the whole machine.
-void limit_memory() {
+void write_kept(const Texts& texts) {
+    std::ofstream out(kKept);
+    for (const auto& [call, text] : texts)
+        out << call << '\t' << text << '\n';
+    autograd::check(out.flush().good(), kKept, ": cannot be written");
+}
+
+// How many calls say something else than is kept, or are in only one of the two. Prints the first 20.
+int64_t count_changed(const Texts& texts) {
+    const Texts kept = read_kept();
+    Texts all = texts;
+    all.insert(kept.begin(), kept.end());
+    int64_t changed = 0;
+    for (const auto& [call, any] : all) {
+        const auto in = [&call = call](const Texts& these) {
+            const auto at = these.find(call);
+            return at == these.end() ? "(not there)" : at->second;
+        };
+        if (in(kept) != in(texts) && ++changed <= 20)
+            std::printf("changed: %s\n  kept: %s\n  now:  %s\n", call.c_str(), in(kept).c_str(),
+                        in(texts).c_str());
+    }
+    return changed;
+}
+
+// "Error: " and what it says; or what came instead.
+std::string outcome(const Call& call) {
+    try {
+        call.run();
+        return "silent";
+    } catch (const autograd::Error& error) {
+        return std::string("Error: ") + error.what();
+    } catch (const models::SettingError& error) {
+        return std::string("SettingError: ") + error.what();
+    } catch (const std::exception& error) {
+        return std::string("another exception: ") + error.what();
+    }
+}
+
+// In a process of its own, so that a crash is only this call's.
+std::string apart(const Call& call) {
+    int ends[2];
+    autograd::check(pipe(ends) == 0, "no pipe");
+    std::fflush(stdout);
+    const pid_t pid = fork();
+    autograd::check(pid >= 0, "no process can be started");
+    if (pid == 0) {
+        alarm(60);  // seconds
+        setenv("PLAINGRAD_THREADS", "2", 1);
+        const std::string text = outcome(call);
+        [[maybe_unused]] const ssize_t written = write(ends[1], text.data(), text.size());
+        _exit(0);
+    }
+    close(ends[1]);
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+        text.append(buffer, static_cast<std::size_t>(n));
+    close(ends[0]);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0
+               ? text
+               : autograd::join("crashed: signal ", WTERMSIG(status));
+}
+
+struct Said {
+    Texts texts = {};
+    // Nothing was thrown; a crash, no end, another exception than Error (or SettingError, for a setting), or
+    // more than one line.
+    int64_t silent = 0, unclear = 0;
+};
+Said try_calls() {
+    Said said;
+    for (const auto& calls : {calls_of_tensors, calls_of_ops, calls_of_layers, calls_of_training,
+                              calls_of_models, calls_of_decoding, calls_of_text, calls_of_files})
+        for (const Call& call : calls()) {
+            const std::string text = apart(call);
+            const bool is_new = said.texts.emplace(call.text, text).second;
+            autograd::check(is_new, "this call is listed twice: ", call.text);
+            const bool is_error = text.starts_with("Error: ") || text.starts_with("SettingError: ");
+            if (is_error && text.find('\n') == text.npos)
+                continue;
+            ++(text == "silent" ? said.silent : said.unclear);
+            std::printf("%s\n  %s\n", call.text, text.c_str());
+        }
+    return said;
+}
+
+// Calls that write do so here, in files whose names are the same in every run.
+Said tried_elsewhere() {
+    const tests::Folder folder;
+    const std::filesystem::path here = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path);
+    Said said = try_calls();
+    std::filesystem::current_path(here);
+    return said;
+}
+
+// A call that asks for too much memory gets an error, and not the whole machine. Threads of this process
+// would not be in those that it forks.
+void limit_this_process() {
     const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CORE, &core);
     setenv("PLAINGRAD_THREADS", "1", 1);
 }
 
-// Lets temporary files be made below `own`, in a folder whose path has 70 bytes wherever this runs: of a
-// long message the middle is left out, and how much that is depends on the paths in it.
-void use_folder_of_fixed_length(const tests::Folder& own) {
-    autograd::check(own.path.size() < 69, own.path, ": the path of TMPDIR is too long");
-    const std::string path = own / std::string(70 - own.path.size() - 1, 'w');
-    std::filesystem::create_directory(path);
-    setenv("TMPDIR", path.c_str(), 1);
-}
-
-// Of several figures that should be 0: the number, and what to look for in the log.
-void bad(const trust::Instrument& trust, const std::string& name, int64_t number) {
-    trust.figure("words." + name, static_cast<double>(number), number > 0 ? "listed in the log" : "");
-}
-
-void measure_files(const trust::Instrument& trust, bool writes) {
-    const Said said = try_files(trust);
-    trust.figure("words.files", static_cast<double>(said.tried));
-    bad(trust, "crashed", said.crashed);
-    bad(trust, "hung", said.hung);
-    bad(trust, "silent", said.silent);
-    bad(trust, "several", said.several_lines);
-    bad(trust, "raw", said.raw);
-    bad(trust, "files_changed", compared(said.texts, "files.txt", writes, trust.scale == trust::Scale::full));
-}
-
-void measure_lines(const trust::Instrument& trust, bool writes) {
-    const SaidOfLines said = try_lines(trust);
-    trust.figure("words.lines", static_cast<double>(said.tried));
-    bad(trust, "lines_accepted", said.accepted);
-    bad(trust, "lines_unclear",
-        said.unnamed + said.several_lines + said.silent + said.raw + said.hung + said.crashed);
-    bad(trust, "lines_changed",
-        compared(said.texts, "lines.txt", writes, trust.scale != trust::Scale::quick));
-}
-
-// Calls that write do so here, in files whose names are the same in every run.
-SaidOfCalls tried_elsewhere() {
-    const tests::Folder folder;
-    const std::filesystem::path here = std::filesystem::current_path();
-    std::filesystem::current_path(folder.path);
-    SaidOfCalls said = try_calls();
-    std::filesystem::current_path(here);
-    return said;
-}
-
-void measure_calls(const trust::Instrument& trust, bool writes) {
-    const SaidOfCalls said = tried_elsewhere();
-    trust.figure("words.calls", static_cast<double>(said.tried));
-    bad(trust, "calls_silent", said.silent);
-    bad(trust, "calls_unclear", said.other + said.several_lines + said.crashed);
-    bad(trust, "calls_changed", compared(said.texts, "calls.txt", writes, true));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::vector<char*> rest = {argv[0]};
-    std::vector<std::string> words;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i];
-        if (word == "--write" || word == "files" || word == "lines" || word == "calls")
-            words.push_back(word);
-        else
-            rest.push_back(argv[i]);
-    }
-    const auto has = [&](const char* word) {
-        return std::find(words.begin(), words.end(), word) != words.end();
-    };
-    const bool writes = has("--write"), all = words.size() == (writes ? 1 : 0);
-    const auto measure = [&](trust::Instrument trust) {
-        if (writes)
-            trust.scale = trust::Scale::full;
-        limit_memory();
-        const tests::Folder own;
-        use_folder_of_fixed_length(own);
-        if (all || has("calls"))
-            measure_calls(trust, writes);
-        if (all || has("lines"))
-            measure_lines(trust, writes);
-        if (all || has("files"))
-            measure_files(trust, writes);
-    };
-    return trust::run("words", "what programs and the library say of wrong input",
-                      static_cast<int>(rest.size()), rest.data(), measure);
+    const bool writes = argc == 2 && std::string_view(argv[1]) == "--write";
+    return trust::run("words", "what the library says of wrong calls", writes ? 1 : argc, argv,
+                      [writes](const trust::Instrument& trust) {
+                          limit_this_process();
+                          const Said said = tried_elsewhere();
+                          if (writes)
+                              write_kept(said.texts);
+                          // Of a figure that should be 0, the detail says where to look.
+                          const auto bad = [&](const std::string& name, int64_t number) {
+                              trust.figure("words." + name, static_cast<double>(number),
+                                           number > 0 ? "listed in the log" : "");
+                          };
+                          trust.figure("words.calls", static_cast<double>(said.texts.size()));
+                          bad("calls_silent", said.silent);
+                          bad("calls_unclear", said.unclear);
+                          bad("calls_changed", count_changed(said.texts));
+                      });
 }

@@ -1,11 +1,8 @@
-// Wrong calls of the public functions and constructors: each must throw one Error, with one line.
+// Wrong calls of the public functions and constructors, as the instrument `words` tries them.
 #pragma once
 
 #include <functional>
 #include <vector>
-
-#include "tests/trust/instrument.h"
-#include "tests/trust/words/kept.h"
 
 namespace plaingrad::trust::words {
 
@@ -28,14 +25,5 @@ Calls calls_of_models();
 Calls calls_of_decoding();
 Calls calls_of_text();
 Calls calls_of_files();
-
-struct SaidOfCalls {
-    Texts texts = {};
-    int64_t tried = 0;
-    // Nothing was thrown; another exception than Error (or SettingError, for a setting); more than one line;
-    // a crash, or no end.
-    int64_t silent = 0, other = 0, several_lines = 0, crashed = 0;
-};
-SaidOfCalls try_calls();
 
 }  // namespace plaingrad::trust::words
