@@ -1,4 +1,6 @@
 // toy_translate --data: text files in the forms that users have.
+#include <unistd.h>
+
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -51,6 +53,9 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
     };
     refused(folder / "missing.tsv", ": cannot be opened: No such file or directory\n");
     refused(folder / "", ": this is a directory; a text file is needed\n");
+    std::filesystem::permissions(folder.write("secret.tsv", kGood), std::filesystem::perms::none);
+    if (geteuid() != 0)  // who may read everything
+        refused(folder / "secret.tsv", ": cannot be opened: Permission denied\n");
     bad("", ": the file is empty\n");
     bad("\xef\xbb\xbf", ": the file is empty\n");
     bad("\n\n  \n\r\n", ": there are no sentence pairs in this file\n");
