@@ -18,8 +18,7 @@ TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
-              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp)) \
-              $(wildcard tests/trust/table.cpp)
+              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -82,7 +81,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling bench_step_staircase bench_microgpt))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz|trust)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
 	$(call say,ar )

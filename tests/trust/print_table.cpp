@@ -10,7 +10,7 @@
 #include "autograd/base/check.h"
 #include "nn/checkpoint/file.h"
 #include "tests/folder.h"
-#include "tests/trust/table.h"
+#include "tests/trust/print_table/table.h"
 
 using namespace plaingrad;  // NOLINT
 

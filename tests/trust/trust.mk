@@ -3,7 +3,7 @@
 # An instrument is a program, tests/trust/NAME.cpp with the rest of it in tests/trust/NAME/, or a script, NAME.sh. What a
 # script runs is named here.
 
-TRUST_PROGRAM := $(filter-out instrument table test_table,$(patsubst tests/trust/%.cpp,%,$(sort $(wildcard tests/trust/*.cpp))))
+TRUST_PROGRAM := $(filter-out instrument,$(patsubst tests/trust/%.cpp,%,$(sort $(wildcard tests/trust/*.cpp))))
 TRUST_SCRIPT  := $(filter-out trust,$(patsubst tests/trust/%.sh,%,$(sort $(wildcard tests/trust/*.sh))))
 INSTRUMENTS   := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
 trust_parts    = $(patsubst %.cpp,$(OBJ)/%.o,$(sort $(wildcard tests/trust/$(1)/*.cpp)))

@@ -100,7 +100,7 @@ if [ -n "$block" ]; then
     record "$block" >"$results.new"  # (as a part of && it would not end at an error)
     status=$?
     [ $status -ne 0 ] || mv "$results.new" "$results" || status=1
-    # The page follows at once: other instruments run the tests meanwhile, and one of those compares it with the results.
+    # The page follows at once: it shows these results also if what is still to run is interrupted.
     [ "$page" = - ] || "$programs/print_table" "$scale" "$results" "$page" >/dev/null || :
     rmdir "$lock"
     exit $status

@@ -1,4 +1,4 @@
-#include "tests/trust/table.h"
+#include "tests/trust/print_table/table.h"
 
 #include <algorithm>
 #include <cmath>
