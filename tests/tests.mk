@@ -267,7 +267,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-steps bench-microgpt bench-plain bench-multi30k bench-blocks bench-scaling curves
+.PHONY: bench bench-against bench-peers bench-generation bench-loading bench-staircase bench-steps bench-microgpt bench-plain bench-multi30k bench-blocks bench-scaling curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -276,6 +276,12 @@ PEERS_PYTHON = $(or $(if $(filter file,$(origin PYTHON)),$(wildcard $(BUILD)/pee
 bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_generation bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, llama.cpp, llm.c, OpenBLAS, oneDNN: PYTHON=... LLMC=... CSV=1
 	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
 	@'$(PEERS_PYTHON)' tests/bench/peers --build '$(OUT)' --llmc '$(or $(LLMC),$(BUILD)/peers/llm.c)' $(BENCH_ARGUMENTS)
+
+# The other tree builds with the same compiler and flags, but always into its own build/.
+AGAINST := bench_training bench_decoding bench_attention bench_generation
+bench-against: $(AGAINST:%=$(OUT)/bench/%)  ## each row here against another checkout's, in turn, an hour: OLD=its folder PAIRS=7 ONLY=attention
+	+@$(MAKE) -C '$(or $(OLD),$(error bench-against needs OLD=folder, another checkout))' BUILD=build INTO= VARIANT=release $(AGAINST:%=build/bench/%)
+	@'$(PYTHON)' tests/bench/peers/against.py '$(OLD)/build/bench' '$(OUT)/bench' --pairs '$(or $(PAIRS),7)' --only '$(ONLY)'
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)

@@ -144,6 +144,73 @@ TEST_CASE("bench-peers: help, what is skipped, and what is computed of the turns
     CHECK(!succeeds("python3 tests/bench/peers --build /nowhere 2>" + log));
 }
 
+// The programs are scripts that print rows. There `$number` is the turn's one of `numbers`, and `$2` and
+// `$4` are the values of `--threads` and `--search`.
+TEST_CASE("bench-against: medians, ratios over pairs, rows that one tree lacks, and the status", "[bench]") {
+    need_python();
+    const Folder folder;
+    for (const std::string tree : {"old", "new"})
+        std::filesystem::create_directory(folder / tree);
+    const auto fake = [&](const std::string& file, const std::string& numbers, const std::string& rows) {
+        const std::string count = "n=$(cat \"$0.n\" 2>/dev/null || echo 1)\necho $((n + 1)) >\"$0.n\"\n";
+        const std::string choose = "number=$(echo " + numbers + " | cut -d ' ' -f $n)\n";
+        const std::string program =
+            folder.write(file, "#!/bin/sh\n" + count + choose + "cat <<end\n" + rows + "end\n");
+        std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    };
+    const auto against = [&](const std::string& one, const std::string& other, const std::string& only) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path))
+            if (entry.path().extension() == ".n")
+                std::filesystem::remove(entry.path());
+        return run("/usr/bin/env",
+                   {"python3", "tests/bench/peers/against.py", folder / one, folder / other, "--pairs", "3",
+                    "--only", only},
+                   {.called = "env"});
+    };
+
+    // Of times: 10/5, 20/40 and 30/20, whose median is 1.5, while that of either tree is 20.
+    const std::string head = "length,mask,threads,forward_ms,both_ms\n";
+    fake("old/bench_attention", "10 20 30", head + "64,full,1,$number,10.3\n128,full,1,1,1\n");
+    fake("new/bench_attention", "5 40 20", head + "64,full,1,$number,10.6\n256,full,1,1,1\n");
+    const Result times = against("old", "new", "attention");
+    INFO(times.out << times.err);
+    CHECK(times.status == 0);
+    const Words lines = lines_of(times.out);
+    REQUIRE(lines.size() == 9);
+    CHECK(contains(lines[0], " processors; 3 pairs"));
+    const auto has = [&](std::size_t line, const std::string& pattern) {
+        CHECK(std::regex_match(lines[line], std::regex("bench_attention " + pattern)));
+    };
+    has(2, R"(64 full threads 1 forward_ms +20\.000 +20\.000 +1\.500 +\(0\.500 - 2\.000\))");
+    has(3, R"(64 full threads 1 both_ms +10\.300 +10\.600 +0\.972 .*)");
+    has(4, "128 full threads 1 forward_ms +only in the old tree");
+    has(6, "256 full threads 1 forward_ms +only in the new tree");
+    CHECK(lines[8] == "slowest: bench_attention 64 full threads 1 both_ms, 0.972 times as fast");
+    // The other way round the first row, at 1/1.5, is too slow.
+    const Result slow = against("new", "old", "attention");
+    CHECK(slow.status == 1);
+    CHECK(contains(
+        slow.out,
+        "slowest: bench_attention 64 full threads 1 forward_ms, 0.667 times as fast; at least 0.97"));
+
+    // Of speeds, more is faster; each search and number of threads is a run.
+    fake("old/bench_decoding", "", "threads,search,batch,tokens_per_second\n$2,$4,1,200\n");
+    fake("new/bench_decoding", "", "threads,search,batch,tokens_per_second\n$2,$4,1,190\n");
+    const Result speeds = against("old", "new", "decoding");
+    INFO(speeds.out << speeds.err);
+    CHECK(speeds.status == 1);
+    CHECK(contains(speeds.out, "bench_decoding beam 1 threads 1 tokens_per_second"));
+    CHECK(contains(speeds.out, ", 0.950 times as fast; at least 0.97"));
+    CHECK(against("new", "old", "decoding").status == 0);
+
+    // Nothing to compare, a program that fails, one tree against itself.
+    fake("new/bench_attention", "", head + "512,full,1,1,1\n");
+    CHECK(contains(against("old", "new", "attention").err, "no row is in both trees"));
+    fake("new/bench_attention", "", "end\nexit 3\n");
+    CHECK(contains(against("old", "new", "attention").err, "ended with status 3"));
+    CHECK(against("old", "old", "attention").status == 2);
+}
+
 TEST_CASE("bench_generation: tokens, and what memory allows", "[bench]") {
     const std::string prompt = GENERATE("0", "64");
     const Result result =
