@@ -59,13 +59,13 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 
 // ---------------------------------------------------------------------------------------- products
 
-// Every op that multiplies activations and weights takes a Precision (base/precision.h) as its last argument:
-// float32 unless given. With bf16 it rounds both factors of each product, forward and backward.
+// Every op that multiplies activations and weights does so in the precision of the thread: float32 unless a
+// UsePrecision (base/precision.h) says bf16. That rounds both factors of each product, forward and backward.
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).
 // With bf16: gradient_to_bf16(matmul(to_bf16(a), to_bf16(b))), but for the order of the sum (kernels/bf16.h).
-Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false, Precision precision = {});
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
 
 // The nearest bfloat16, ties to even, 0 for a subnormal number. The gradient passes as it is.
 Tensor to_bf16(const Tensor& x);
@@ -134,21 +134,19 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 // ----------------------------------------------------- fused: each equals the composition it names
 
 // matmul(x, weight) + bias      x (..., K), weight (K, N), bias (N) or an empty Tensor -> (..., N)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision precision = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-                         Precision precision = {});
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with columns first ... first + count of the weight and of the bias: one of several projections
 // that share a matrix.
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
-                      Precision precision = {});
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count);
 
 // activation(linear(x, weight, bias), f)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
-                         Precision precision = {});
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
 // linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f, Precision precision = {});
+                    Activation f);
 
 // activation(g, f) * u for x = g | u, columns side by side: (..., 2*N) -> (..., N). The gated linear unit of
 // Dauphin et al. 2017, with any activation.
@@ -156,13 +154,13 @@ Tensor glu(const Tensor& x, Activation f);
 // linear(glu(linear(x, w1, b1), f), w2, b2), keeping only the first layer's output for backward. With silu it
 // is SwiGLU (Shazeer 2020, equation 6): w1 = gate | up, as one product computes both.
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f, Precision precision = {});
+                          const Tensor& b2, Activation f);
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
 // processes a few hundred rows at a time and computes their gradients already in forward. So with bf16 the
 // logits' gradient is rounded before it is multiplied by the loss's own.
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options = {}, Precision precision = {});
+                            const CrossEntropyOptions& options = {});
 
 // (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain (N), bias (N) or empty
 // The variance is the biased one (divided by N), as in Ba, Kiros & Hinton 2016.
@@ -214,15 +212,13 @@ struct AttentionOptions {
 //     scores  = matmul(q, k, b_transposed) / √D         // (T, S)
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
-                 Precision precision = {});
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 // The same for q, k, v packed side by side in one tensor, as one joint projection produces them. Their
 // gradients are packed the same way.
 //     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, (H + 2*G)*D)
 //     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*G*D)
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {}, Precision precision = {});
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {},
-                       Precision precision = {});
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {});
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {});
 
 // --------------------------------------------------------------------------------------- operators
 

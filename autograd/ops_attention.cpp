@@ -81,7 +81,7 @@ struct Place {
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
 // Each gradient is laid out as its input. Of the softmax, backward keeps two numbers a row.
 Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const Place& q, const Place& k,
-                const Place& v, int64_t width, const AttentionOptions& o, Precision p) {
+                const Place& v, int64_t width, const AttentionOptions& o) {
     const kernels::Attention a = sizes_of(*inputs[q.input], *inputs[k.input], width, o);
     const auto from = [&](const Place& at) { return inputs[at.input]->data() + at.column; };
     const Tensor out = Tensor::uninitialized({a.batch, a.queries, width});
@@ -89,6 +89,7 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
     Tensor weights;
     if (o.weights != nullptr)
         weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
+    const Precision p = UsePrecision::active();
     const kernels::Products& products = kernels::cpu().products(p);
     products.attention(a, from(q), from(k), from(v), out.mutable_data(),
                        o.weights != nullptr ? weights.mutable_data() : nullptr, statistics.mutable_data());
@@ -121,33 +122,32 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
-                 Precision p) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
               q.size(2) * kv_heads(options) == k.size(2) * options.n_heads,
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
           "; q must be (B, T, H*D), k and v (B, S, G*D)", of_heads(options));
     check_options(q, q.size(2), k, options, false);
     if (Plain::active())
-        return plain::attention(q, k, v, options, p);
-    return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options, p);
+        return plain::attention(q, k, v, options);
+    return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options);
 }
 
 // qkv = q | k | v, columns side by side
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     const int64_t heads = options.n_heads + 2 * kv_heads(options);
     check(qkv.rank() == 3 && heads > 0 && qkv.size(2) % heads == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, (H + 2*G)*D)", of_heads(options));
     const int64_t d = qkv.size(2) / heads, width = options.n_heads * d;
     check_options(qkv, width, qkv, options, false);
     if (Plain::active())
-        return plain::self_attention(qkv, options, p);
+        return plain::self_attention(qkv, options);
     return attended("self_attention", {&qkv}, {0}, {0, width}, {0, width + kv_heads(options) * d}, width,
-                    options, p);
+                    options);
 }
 
 // kv = k | v, columns side by side
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options, Precision p) {
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
     const std::vector<int32_t>* const rows = options.kv_rows;
     check(q.rank() == 3 && kv.rank() == 3 &&
               (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) &&
@@ -157,8 +157,8 @@ Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions
           of_heads(options));
     check_options(q, q.size(2), kv, options, true);
     if (Plain::active())
-        return plain::cross_attention(q, kv, options, p);
-    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, kv.size(2) / 2}, q.size(2), options, p);
+        return plain::cross_attention(q, kv, options);
+    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, kv.size(2) / 2}, q.size(2), options);
 }
 
 }  // namespace plaingrad::autograd

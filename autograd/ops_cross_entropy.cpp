@@ -148,15 +148,15 @@ struct OutputLoss {
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& tokens,
-                            const CrossEntropyOptions& options, Precision p) {
+                            const CrossEntropyOptions& options) {
     check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(1) &&
               (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
           "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",
           bias.shape(), "; they must be (..., K), (V, K) and (V)");
     const Targets targets = counted_targets(x.shape().with(-1, weight.size(0)), tokens, options);
     if (Plain::active())
-        return plain::linear_cross_entropy(x, weight, bias, tokens, options, p);
-    OutputLoss loss = {x, weight, bias, targets, options.label_smoothing, p};
+        return plain::linear_cross_entropy(x, weight, bias, tokens, options);
+    OutputLoss loss = {x, weight, bias, targets, options.label_smoothing, UsePrecision::active()};
     const int64_t rows = loss.losses.numel();
     Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), loss.v});
     Tensor statistics = Tensor::uninitialized({logits.size(0), 2});

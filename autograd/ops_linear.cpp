@@ -105,32 +105,34 @@ void check_linear(const char* op, const Shape& x, const Tensor& weight, const Te
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_linear("linear", x.shape(), weight, bias);
     if (Plain::active())
-        return plain::linear(x, weight, bias, p);
-    return affine("linear", {.n = weight.size(1), .precision = p}, x, weight, bias);
+        return plain::linear(x, weight, bias);
+    return affine("linear", {.n = weight.size(1), .precision = UsePrecision::active()}, x, weight, bias);
 }
 
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_linear("linear_transposed", x.shape(), weight, bias, true);
     if (Plain::active())
-        return plain::linear_transposed(x, weight, bias, p);
-    return affine("linear_transposed", {.n = weight.size(0), .transposed = true, .precision = p}, x, weight,
+        return plain::linear_transposed(x, weight, bias);
+    return affine("linear_transposed",
+                  {.n = weight.size(0), .transposed = true, .precision = UsePrecision::active()}, x, weight,
                   bias);
 }
 
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
-                      Precision p) {
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count) {
     check_linear("linear_columns", x.shape(), weight, bias);
     check(first >= 0 && count >= 0 && first <= weight.size(1) - count, "[linear_columns] ", count,
           " columns from ", first, " on are not in weight ", weight.shape());
     if (Plain::active())
-        return plain::linear_columns(x, weight, bias, first, count, p);
+        return plain::linear_columns(x, weight, bias, first, count);
     if (const int64_t before = first % kPackedColumns; weight.packed() != nullptr && before > 0)
-        return slice(linear_columns(x, weight, bias, first - before, before + count, p), -1, before,
+        return slice(linear_columns(x, weight, bias, first - before, before + count), -1, before,
                      before + count);
-    return affine("linear_columns", {.n = count, .first = first, .precision = p}, x, weight, bias);
+    return affine("linear_columns", {.n = count, .first = first, .precision = UsePrecision::active()}, x,
+                  weight, bias);
 }
 
 // ---- with an activation f
@@ -156,12 +158,12 @@ Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f, Pre
 }  // namespace
 
 // y = f(x @ weight + bias)      d = dy f', then as in linear
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
-                         Precision p) {
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
     check_linear("linear_activation", x.shape(), weight, bias);
     if (Plain::active())
-        return plain::linear_activation(x, weight, bias, activation, p);
+        return plain::linear_activation(x, weight, bias, activation);
     const Unary f = unary_of(activation);
+    const Precision p = UsePrecision::active();
     const Hidden y = hidden(x, weight, bias, f, p);
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
                          [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
@@ -194,8 +196,9 @@ Tensor glu(const Tensor& x, Activation activation) {
 // dh = dout @ w2ᵀ, d = dh f', or gated; then as in linear for both layers
 // It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
 static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, const Tensor& b1,
-                         const Tensor& w2, const Tensor& b2, Activation activation, Precision p, bool gated) {
+                         const Tensor& w2, const Tensor& b2, Activation activation, bool gated) {
     const Unary f = unary_of(activation);
+    const Precision p = UsePrecision::active();
     Hidden h;
     if (gated) {
         h.kept = forward({.n = w1.size(1), .precision = p}, x, w1, b1);
@@ -231,22 +234,22 @@ static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, cons
 }
 
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f, Precision p) {
+                    Activation f) {
     check_linear("feed_forward", x.shape(), w1, b1);
     check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
     if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, f, p);
-    return two_layers("feed_forward", x, w1, b1, w2, b2, f, p, false);
+        return plain::feed_forward(x, w1, b1, w2, b2, f);
+    return two_layers("feed_forward", x, w1, b1, w2, b2, f, false);
 }
 
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f, Precision p) {
+                          const Tensor& b2, Activation f) {
     check_linear("gated_feed_forward", x.shape(), w1, b1);
     check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
     check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
     if (Plain::active())
-        return plain::gated_feed_forward(x, w1, b1, w2, b2, f, p);
-    return two_layers("gated_feed_forward", x, w1, b1, w2, b2, f, p, true);
+        return plain::gated_feed_forward(x, w1, b1, w2, b2, f);
+    return two_layers("gated_feed_forward", x, w1, b1, w2, b2, f, true);
 }
 
 }  // namespace plaingrad::autograd

@@ -77,17 +77,18 @@ void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape&
 // out (..., M, N) = a (..., M, K) @ b (..., K, N)      or with b (..., N, K), transposed: a @ bᵀ
 // da = dout @ bᵀ,  db = aᵀ @ dout      or with b transposed: da = dout @ b,  db = doutᵀ @ a
 // Each is summed over its broadcast dims.
-Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed, Precision p) {
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
     check(a.rank() >= 2 && b.rank() >= 2, "[matmul] at least two dimensions are needed: a is ", a.shape(),
           ", b is ", b.shape());
     const int64_t m = a.size(-2), k = a.size(-1), n = b.size(b_transposed ? -2 : -1);
     check(k == b.size(b_transposed ? -1 : -2), "[matmul] inner sizes differ: a is ", a.shape(), ", b is ",
           b.shape(), "; a's last must equal b's ", b_transposed ? "last" : "second to last");
+    const Precision p = UsePrecision::active();
     if (p == Precision::bf16 && Plain::active())
         return plain::matmul_bf16(a, b, b_transposed);
     if (a.rank() > 2 && b.rank() == 2) {  // all rows of a as one matrix
         const Tensor rows = a.with_shape({a.shape().without(-1).numel(), k});
-        return matmul(rows, b, b_transposed, p).with_shape(a.shape().with(-1, n));
+        return matmul(rows, b, b_transposed).with_shape(a.shape().with(-1, n));
     }
     const Shape lead = broadcast_shapes("matmul", leading(a.shape()), leading(b.shape()));
     Tensor out = Tensor::uninitialized(with_matrix(lead, m, n));

@@ -59,7 +59,8 @@ const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, 
     return at->second.copy.data();
 }
 
-void pack(const Tensor& weight, Precision p, bool transposed) {
+void pack(const Tensor& weight, bool transposed) {
+    const Precision p = UsePrecision::active();
     check(weight.rank() == 2, "[pack] a weight must be a matrix: its shape is ", weight.shape());
     const kernels::Gemm g = whole(weight, transposed);
     const Real* const from = weight.data();

@@ -18,8 +18,9 @@
 //
 // A program that only generates needs no more than the copies:
 //
-//     pack(weight, Precision::bf16);                    // weight, and every handle of it, is now packed only
-//     Tensor y = linear(x, weight, bias, Precision::bf16);   // reads it as it is
+//     const UsePrecision bf16(Precision::bf16);
+//     pack(weight);                              // weight, and every handle of it, is now packed only
+//     Tensor y = linear(x, weight, bias);        // reads it as it is
 //
 // Then a weight takes 4 bytes a number in float32 and 2 in bfloat16, instead of 8 and 6. Linear ops can read
 // it, in that precision, and look-ups of its rows; everything else throws Error. (nn/packing.h packs a whole
@@ -69,11 +70,11 @@ private:
         entries_;
 };
 
-// Replaces the numbers of a weight (K, N) by packed ones, for products in this precision, and frees them. The
-// weight can then be multiplied as it is or, if `transposed`, as its transpose, but not both. It is frozen.
-// While this runs, both forms are in memory. Throws Error if it is packed already, is no matrix, or came from
-// an op.
-void pack(const Tensor& weight, Precision precision, bool transposed = false);
+// Replaces the numbers of a weight (K, N) by packed ones, for products in the precision that is active, and
+// frees them. The weight can then be multiplied as it is or, if `transposed`, as its transpose, but not both.
+// It is frozen. While this runs, both forms are in memory. Throws Error if it is packed already, is no
+// matrix, or came from an op.
+void pack(const Tensor& weight, bool transposed = false);
 
 // The right operand of g, which begins at column `first` of a weight; packed if the weight is, or if there is
 // an active PackedWeights, and g.b_packed then says so. Throws Error if the weight was packed for other

@@ -14,41 +14,41 @@ namespace plaingrad::autograd::plain {
 
 // round(a) round(b), whose gradients are dout' round(b)ᵀ and round(a)ᵀ dout', with dout' = round(dout)
 Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed) {
+    const UsePrecision exact(Precision::float32);
     return gradient_to_bf16(matmul(to_bf16(a), to_bf16(b), b_transposed));  // (..., M, N)
 }
 
 // y = x W + b
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     if (x.rank() == 1)
-        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias, p), 0);  // (K) as one row
-    const Tensor y = matmul(x, weight, false, p);                            // (..., N)
-    return bias.defined() ? y + bias : y;                                    // (..., N)
+        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias), 0);  // (K) as one row
+    const Tensor y = matmul(x, weight);                                   // (..., N)
+    return bias.defined() ? y + bias : y;                                 // (..., N)
 }
 
 // y = x Wᵀ + b
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
-    return plain::linear(x, transpose(weight, 0, 1), bias, p);  // (..., N)
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    return plain::linear(x, transpose(weight, 0, 1), bias);  // (..., N)
 }
 
 // y = x W[:, first : first + count] + b[first : first + count]
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
-                      Precision p) {
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count) {
     const Tensor w = slice(weight, 1, first, first + count);                            // (K, count)
     const Tensor b = bias.defined() ? slice(bias, 0, first, first + count) : Tensor();  // (count)
-    return plain::linear(x, w, b, p);                                                   // (..., count)
+    return plain::linear(x, w, b);                                                      // (..., count)
 }
 
 // h = f(x W + b)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
-                         Precision p) {
-    return activation(plain::linear(x, weight, bias, p), f);  // (..., N)
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
+    return activation(plain::linear(x, weight, bias), f);  // (..., N)
 }
 
 // FFN(x) = f(x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2, where f is ReLU, max(0, ·)
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f, Precision p) {
-    const Tensor hidden = plain::linear_activation(x, w1, b1, f, p);  // (..., d_ff)
-    return plain::linear(hidden, w2, b2, p);                          // (..., d_model)
+                    Activation f) {
+    const Tensor hidden = plain::linear_activation(x, w1, b1, f);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2);                          // (..., d_model)
 }
 
 // f(g) u
@@ -60,9 +60,9 @@ Tensor glu(const Tensor& x, Activation f) {
 
 // FFN(x) = (f(x Wg + bg) (x Wu + bu)) W2 + b2,  W1 = Wg | Wu      Shazeer 2020, equation 6, where f is swish
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f, Precision p) {
-    const Tensor hidden = plain::glu(plain::linear(x, w1, b1, p), f);  // (..., d_ff)
-    return plain::linear(hidden, w2, b2, p);                           // (..., d_model)
+                          const Tensor& b2, Activation f) {
+    const Tensor hidden = plain::glu(plain::linear(x, w1, b1), f);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2);                           // (..., d_model)
 }
 
 // ------------------------------------------------------------------------------------------------ loss
@@ -86,8 +86,8 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
 }
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options, Precision p) {
-    return plain::cross_entropy(plain::linear_transposed(x, weight, bias, p), targets,
+                            const CrossEntropyOptions& options) {
+    return plain::cross_entropy(plain::linear_transposed(x, weight, bias), targets,
                                 options);  // (..., V), then ()
 }
 
@@ -189,36 +189,35 @@ static Tensor repeat_heads(const Tensor& heads, int64_t n_heads) {
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 
 // q kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
-static Tensor dot_products(const Tensor& q, const Tensor& k, Precision p) {
+static Tensor dot_products(const Tensor& q, const Tensor& k) {
     const auto flaw = [](const Tensor& x) { return sum(x - x, {-1}, true).detach(); };  // 0, or NaN
     const Tensor flaws = flaw(q) + transpose(flaw(k), 2, 3);                            // (B, H, T, S)
-    return matmul(finite(q), finite(k), true, p) + flaws;                               // (B, H, T, S)
+    return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
 }
 
 // w v      weights w (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
-static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed, Precision p) {
+static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
     const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
-    return matmul(weights, finite(v), false, p) +
-           where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
+    return matmul(weights, finite(v)) + where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
 }
 
 // w v in bf16, where it shows that the kernel divides by Σ exp after the sums. Backward rounds exp(score -
 // largest); forward takes 512 keys at a time, and rounds exp(score - the largest so far).
 static Tensor divided_last(const Tensor& weights, const Tensor& scores, const Tensor& v,
-                           const Tensor& allowed, Precision p) {
+                           const Tensor& allowed) {
     constexpr int64_t kKeyBlock = 512;
     const Tensor largest = max(scores, -1, true).detach();        // (B, H, T, 1)
     const Tensor total = sum(exp(scores - largest), {-1}, true);  // (B, H, T, 1)
     const Tensor e = weights * total;                             // (B, H, T, S)
-    const Tensor sums = weighted_sums(e, v, allowed, p);          // (B, H, T, D)
+    const Tensor sums = weighted_sums(e, v, allowed);             // (B, H, T, D)
     Tensor of_forward = Tensor::zeros(sums.shape());
     for (int64_t s = 0, S = scores.size(3); s < S; s += kKeyBlock) {
         const int64_t end = std::min(s + kKeyBlock, S);
         const Tensor so_far = max(slice(scores, 3, 0, end), -1, true);  // (B, H, T, 1)
         const Tensor factor = exp(clamp(largest - so_far, 0, 80));      // exp(-80) is nothing beside the rest
         const Tensor seen = slice(allowed, 3, s, end);                  // (B, 1, T, 512)
-        const Tensor block = weighted_sums(slice(e, 3, s, end) * factor, slice(v, 2, s, end), seen, p);
+        const Tensor block = weighted_sums(slice(e, 3, s, end) * factor, slice(v, 2, s, end), seen);
         of_forward = of_forward + block / factor;  // (B, H, T, D)
     }
     return (sums + (of_forward - sums).detach()) / total;  // forward's values, the gradients of backward
@@ -226,8 +225,7 @@ static Tensor divided_last(const Tensor& weights, const Tensor& scores, const Te
 
 // attention(q, k, v) = softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
-                 Precision p) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
     const int64_t G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
@@ -236,37 +234,37 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     const Tensor values = repeat_heads(split_heads(v, G), H);     // (B, H, S, D)
 
     const Real root = in_ieee_mode([&] { return std::sqrt(static_cast<Real>(D)); });
-    const Tensor scores = dot_products(queries, keys, p) / root;                        // (B, H, T, S)
+    const Tensor scores = dot_products(queries, keys) / root;                           // (B, H, T, S)
     const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
     Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
     if (options.dropout > 0)
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    if (p == Precision::float32 || S == 0)
-        return merge_heads(weighted_sums(weights, values, allowed, p));     // (B, T, H*D)
-    return merge_heads(divided_last(weights, masked, values, allowed, p));  // (B, T, H*D)
+    if (UsePrecision::active() == Precision::float32 || S == 0)
+        return merge_heads(weighted_sums(weights, values, allowed));     // (B, T, H*D)
+    return merge_heads(divided_last(weights, masked, values, allowed));  // (B, T, H*D)
 }
 
 // qkv = q | k | v
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     const int64_t H = options.n_heads, G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const int64_t D = qkv.size(2) / (H + 2 * G), end_of_k = (H + G) * D;
     const Tensor q = slice(qkv, 2, 0, H * D);               // (B, T, H*D)
     const Tensor k = slice(qkv, 2, H * D, end_of_k);        // (B, T, G*D)
     const Tensor v = slice(qkv, 2, end_of_k, qkv.size(2));  // (B, T, G*D)
-    return plain::attention(q, k, v, options, p);
+    return plain::attention(q, k, v, options);
 }
 
 // kv = k | v
-Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options, Precision p) {
+Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options) {
     const int64_t width = kv_.size(2) / 2, s = kv_.size(1);
     Tensor kv = kv_;
     if (options.kv_rows != nullptr)
         kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
                  .with_shape({q.size(0), s, 2 * width});
     const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, G*D)
-    return plain::attention(q, k, v, options, p);
+    return plain::attention(q, k, v, options);
 }
 
 }  // namespace plaingrad::autograd::plain

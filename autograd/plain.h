@@ -24,20 +24,19 @@ struct Plain : ThreadSwitch<Plain> {};
 namespace plain {
 
 Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed);
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p);
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p);
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
-                      Precision p);
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
-                         Precision p);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias);
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count);
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f, Precision p);
+                    Activation f);
 Tensor glu(const Tensor& x, Activation f);
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f, Precision p);
+                          const Tensor& b2, Activation f);
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options);
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options, Precision p);
+                            const CrossEntropyOptions& options);
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps);
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps);
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
@@ -48,10 +47,9 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
                      const Tensor& bias, Real eps);
 Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                          Real eps);
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
-                 Precision p);
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p);
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options, Precision p);
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options);
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options);
 
 }  // namespace plain
 }  // namespace plaingrad::autograd

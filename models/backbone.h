@@ -25,11 +25,8 @@ struct Backbone {
     Backbone(const StackConfig& config, const Rng& rng)
         : embedding(check_config(config), rng.fork("embedding")), encoder(config, rng.fork("encoder")) {}
 
-    // ids (B, T) -> (B, T, d_model). types: see InputEmbedding. Throws Error for a mode without a precision:
-    // it is the model that knows which one its configuration names.
+    // ids (B, T) -> (B, T, d_model). types: see InputEmbedding.
     Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode, const Tokens& types = {}) const {
-        check(mode.chosen.has_value(),
-              "[Backbone] the mode names no precision; give it the model's: mode.in(config.block.precision)");
         const Tensor x = embedding(ids, mode, 0, types);  // (B, T, d_model)
         return encoder(x, {.mask = mask, .mode = mode});  // (B, T, d_model)
     }

@@ -30,13 +30,13 @@ Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
                        nn::LinearOptions{.init = c.stack.block.init});
 }
 
-Tensor Classifier::operator()(const Tokens& ids, const Mode& given, const Tokens& types) const {
-    const Mode mode = given.or_in(config.stack.block.precision);
+Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
+    const UsePrecision precision(config.stack.block.precision);
     const Tensor x = backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
     const Tensor pooled = config.pooling == Pooling::mean ? nn::mean_of_tokens(x, ids.lengths())
-                          : pooler ? autograd::tanh((*pooler)(nn::first_token(x), mode))
-                                   : nn::first_token(x);  // (B, d_model)
-    return output(dropout(pooled, mode), mode);           // (B, classes)
+                          : pooler                        ? autograd::tanh((*pooler)(nn::first_token(x)))
+                                                          : nn::first_token(x);  // (B, d_model)
+    return output(dropout(pooled, mode));                 // (B, classes)
 }
 
 }  // namespace plaingrad::models

@@ -14,10 +14,11 @@ namespace plaingrad::models {
 
 using autograd::check;
 using autograd::CrossEntropyOptions;
+using autograd::Precision;
+using autograd::UsePrecision;
 using nn::Mask;
 using nn::Mode;
 using nn::Pass;
-using nn::Precision;
 using nn::Real;
 using nn::Rng;
 using nn::Shape;
@@ -84,7 +85,7 @@ struct BlockConfig {
     DropoutRates dropout = {};
 
     nn::Init init = nn::Init::xavier;
-    Precision precision = Precision::float32;  // of products, unless a Mode names one
+    Precision precision = Precision::float32;  // of products
 
     template <class Config, class Field>
     static void fields(Config& c, Field& field) {

@@ -35,11 +35,10 @@ Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross
     return normed(x);
 }
 
-std::vector<LayerCache> Decoder::start(const Tensor& memory, const Mode& mode) const {
+std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
     std::vector<LayerCache> caches;
     for (const DecoderLayer& layer : layers)
-        caches.push_back(
-            {.self = {}, .memory = nn::KeyValueCache(layer.cross_attention.project(memory, mode))});
+        caches.push_back({.self = {}, .memory = nn::KeyValueCache(layer.cross_attention.project(memory))});
     return caches;
 }
 

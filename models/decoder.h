@@ -42,7 +42,7 @@ struct Decoder : Stack<DecoderLayer> {
                       std::vector<LayerCache>* caches = nullptr) const;
 
     // A cache for each layer, which holds the keys and values of the memory and no token yet.
-    std::vector<LayerCache> start(const Tensor& memory, const Mode& mode) const;
+    std::vector<LayerCache> start(const Tensor& memory) const;
 };
 
 }  // namespace plaingrad::models

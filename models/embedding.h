@@ -38,13 +38,10 @@ struct InputEmbedding {
 struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
-    Tensor operator()(const Tensor& x, const Mode& mode) const {
-        return autograd::linear_transposed(x, table, bias, mode.precision());
-    }
+    Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
     // The cross-entropy of the logits, which are never all in memory at once.
-    Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options,
-                const Mode& mode) const {
-        return autograd::linear_cross_entropy(x, table, bias, targets, options, mode.precision());
+    Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
+        return autograd::linear_cross_entropy(x, table, bias, targets, options);
     }
     void visit(Visitor& v) const {
         v.table("table", table);

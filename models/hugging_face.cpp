@@ -86,6 +86,8 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
                : c.names_head                  ? ""
                                                : ", which is assumed where there is no \"architectures\"");
     Model model = unset<Model>(config_for<Model>(c), options.rng);
+    block_of(model.config).precision = options.packed.value_or(block_of(model.config).precision);
+    const UsePrecision precision(block_of(model.config).precision);
     const int64_t all = nn::parameter_count(model);
     int64_t done = 0;
     std::map<const Real*, std::pair<nn::NamedParameter, int64_t>> unread;  // how many numbers of each
@@ -97,7 +99,7 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
         done += n;
         auto& [parameter, left] = unread.at(entry.tensor.data());
         if ((left -= n) == 0 && options.packed)
-            nn::pack_weight(parameter, *options.packed);
+            nn::pack_weight(parameter);
         if (options.on_progress)
             options.on_progress(done, all);
     };
@@ -105,8 +107,6 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
          {.where = folder.where + " does not fit the model of config.json",
           .hint = "are both of the same model?",
           .after = after});
-    if (options.packed)
-        block_of(model.config).precision = *options.packed;
     return model;
 }
 

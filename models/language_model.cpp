@@ -8,16 +8,16 @@ LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor LanguageModel::operator()(const Tokens& ids, const Mode& given) const {
-    const Mode mode = given.or_in(config.block.precision);
+Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode) const {
+    const UsePrecision precision(config.block.precision);
     const Tensor x = backbone(ids, Mask::padding(ids).and_causal(), mode);  // (B, T, d_model)
-    return output(x, mode);                                                 // (B, T, V)
+    return output(x);                                                       // (B, T, V)
 }
 
-Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& given,
+Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
                            const CrossEntropyOptions& options) const {
-    const Mode mode = given.or_in(config.block.precision);
-    return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options, mode);
+    const UsePrecision precision(config.block.precision);
+    return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options);
 }
 
 }  // namespace plaingrad::models

@@ -19,7 +19,7 @@ struct LanguageModel {
                 const CrossEntropyOptions& options = {}) const;
 
     // Starts generation from these prompts (B, T), all of one length (models/stepper.h).
-    std::unique_ptr<Stepper> start(const Tokens& prompts, std::optional<Precision> precision = {}) const;
+    std::unique_ptr<Stepper> start(const Tokens& prompts) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

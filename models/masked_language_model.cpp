@@ -13,36 +13,35 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& given, const Tokens& types) const {
-    const Mode mode = given.or_in(config.block.precision);
+Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
+    const UsePrecision precision(config.block.precision);
     const Tensor x = backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
-    return output(transformed(x, mode), mode);                         // (B, T, V)
+    return output(transformed(x));                                     // (B, T, V)
 }
 
 Tensor MaskedLanguageModel::logits_at(const Tokens& ids, const std::vector<int32_t>& places,
-                                      const Mode& given) const {
-    const Mode mode = given.or_in(config.block.precision);
-    return autograd::reshape(output(transformed_at(ids, places, mode), mode),
+                                      const Mode& mode) const {
+    const UsePrecision precision(config.block.precision);
+    return autograd::reshape(output(transformed_at(ids, places, mode)),
                              {std::ssize(places), config.vocabulary});  // (n, V)
 }
 
-Tensor MaskedLanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& given) const {
+Tensor MaskedLanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& mode) const {
     check(targets.batch() == ids.batch() && targets.length() == ids.length(),
           "[MaskedLanguageModel] each of the ", ids.batch(), " x ", ids.length(),
           " ids needs a target, or padding: got ", targets.batch(), " x ", targets.length());
-    const Mode mode = given.or_in(config.block.precision);
+    const UsePrecision precision(config.block.precision);
     std::vector<int32_t> places, wanted;
     for (std::size_t i = 0; i < targets.ids().size(); ++i)
         if (targets.ids()[i] != targets.pad()) {
             places.push_back(static_cast<int32_t>(i));
             wanted.push_back(targets.ids()[i]);
         }
-    return output.loss(transformed_at(ids, places, mode), Tokens(1, std::ssize(wanted), wanted), {}, mode);
+    return output.loss(transformed_at(ids, places, mode), Tokens(1, std::ssize(wanted), wanted), {});
 }
 
-Tensor MaskedLanguageModel::transformed(const Tensor& x, const Mode& mode) const {
-    return norm(autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation,
-                                            mode.precision()));
+Tensor MaskedLanguageModel::transformed(const Tensor& x) const {
+    return norm(autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation));
 }
 
 Tensor MaskedLanguageModel::transformed_at(const Tokens& ids, const std::vector<int32_t>& places,
@@ -53,7 +52,7 @@ Tensor MaskedLanguageModel::transformed_at(const Tokens& ids, const std::vector<
     const Tensor x = backbone(ids, hiding_padding(ids), mode);                           // (B, T, d_model)
     const Tensor rows = autograd::reshape(x, {ids.batch() * ids.length(), x.size(-1)});  // (B*T, d_model)
     const Tokens chosen(1, std::ssize(places), places);
-    return transformed(autograd::embedding(rows, chosen), mode);  // (1, n, d_model)
+    return transformed(autograd::embedding(rows, chosen));  // (1, n, d_model)
 }
 
 }  // namespace plaingrad::models

@@ -42,7 +42,7 @@ struct MaskedLanguageModel {
 
 private:
     // What the output layer reads: x (..., d_model) -> (..., d_model), and for these places (1, n, d_model).
-    Tensor transformed(const Tensor& x, const Mode& mode) const;
+    Tensor transformed(const Tensor& x) const;
     Tensor transformed_at(const Tokens& ids, const std::vector<int32_t>& places, const Mode& mode) const;
 };
 

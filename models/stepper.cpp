@@ -18,10 +18,10 @@ public:
                                         const std::vector<int32_t>& source_lengths)>;
 
     CachedStepper(Tokens prompts_, const StackConfig& c, const InputEmbedding& embedding,
-                  const OutputLayer& output, const Mode& mode, Layers layers, std::vector<LayerCache> caches,
+                  const OutputLayer& output, Layers layers, std::vector<LayerCache> caches,
                   std::vector<int32_t> source_lengths = {})
         : Stepper(std::move(prompts_), c.specials, c.max_length),
-          mode_(mode),
+          precision_(c.block.precision),
           batch_(prompts.batch()),
           embedding_(embedding),
           output_(output),
@@ -31,17 +31,18 @@ public:
 
     Tensor step(const Tokens& tokens, Logits which) override {
         const autograd::NoGrad no_grad;
+        const UsePrecision precision(precision_);
         const autograd::PackedWeights::Use use(packed_);
         check(tokens.batch() == batch_, "[Stepper] tokens for ", tokens.batch(), " sentences, the batch has ",
               batch_);
         for (const int32_t length : tokens.lengths())
             check(length == tokens.length() && length > 0,
                   "[Stepper] a step takes at least one token of each sentence, and no padding");
-        const Tensor x = embedding_(tokens, mode_, length_);             // (B, T, d_model)
+        const Tensor x = embedding_(tokens, Mode::eval(), length_);      // (B, T, d_model)
         const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
         length_ += tokens.length();
         const bool all = which == Logits::all || y.size(1) == 1;
-        return output_(all ? y : autograd::slice(y, 1, y.size(1) - 1, y.size(1)), mode_);  // (B, T or 1, V)
+        return output_(all ? y : autograd::slice(y, 1, y.size(1) - 1, y.size(1)));  // (B, T or 1, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -70,7 +71,7 @@ public:
     }
 
 private:
-    Mode mode_;
+    const Precision precision_;
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
@@ -82,36 +83,32 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts,
-                                              std::optional<Precision> precision) const {
+std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts) const {
     const autograd::NoGrad no_grad;
-    const Mode mode = Mode::eval().in(precision.value_or(config.block.precision));
-    const auto layers = [this, mode](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
-                                     const auto&) {
-        return backbone.encoder(x, {.mode = mode, .first = first}, &caches);
+    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches, const auto&) {
+        return backbone.encoder(x, {.mode = Mode::eval(), .first = first}, &caches);
     };
-    return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, mode, layers,
+    return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, layers,
                                            std::vector<LayerCache>(backbone.encoder.layers.size()));
 }
 
-std::unique_ptr<Stepper> Transformer::start(const Tokens& src, std::optional<Precision> precision) const {
+std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
     const std::vector<int32_t> first(static_cast<std::size_t>(src.batch()), config.specials.start);
-    return start(src, Tokens(src.batch(), 1, first), precision);
+    return start(src, Tokens(src.batch(), 1, first));
 }
 
-std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& prompts,
-                                            std::optional<Precision> precision) const {
+std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& prompts) const {
     check(src.batch() == prompts.batch(), "[Transformer] ", prompts.batch(), " prompts for ", src.batch(),
           " sources");
     const autograd::NoGrad no_grad;
-    const Mode mode = Mode::eval().in(precision.value_or(config.block.precision));
-    const auto layers = [this, mode](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
-                                     const std::vector<int32_t>& source_lengths) {
-        return decoder(x, Tensor(), {.mode = mode, .first = first},
-                       {.mask = Mask::key_counts(source_lengths), .mode = mode}, &caches);
+    const UsePrecision precision(config.block.precision);
+    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
+                               const std::vector<int32_t>& source_lengths) {
+        return decoder(x, Tensor(), {.mode = Mode::eval(), .first = first},
+                       {.mask = Mask::key_counts(source_lengths), .mode = Mode::eval()}, &caches);
     };
-    return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, mode,
-                                           layers, decoder.start(encode(src, mode), mode), src.lengths());
+    return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, layers,
+                                           decoder.start(encode(src, Mode::eval())), src.lengths());
 }
 
 }  // namespace plaingrad::models

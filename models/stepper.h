@@ -2,7 +2,6 @@
 //
 //     const auto stepper = model.start(src);        // a Transformer: from the source, <sos> first
 //     const auto stepper = model.start(prompts);    // a LanguageModel: from the beginning of a text
-//     model.start(src, Precision::bf16);            // either, in another precision than the model's own
 //     greedy(*stepper, 50);  // or beam_search (models/decoding.h), generate (models/sampling.h)
 #pragma once
 

@@ -11,11 +11,13 @@ TextEncoder::TextEncoder(const StackConfig& c, const Rng& rng_)
       pooler(c.block.d_model, c.block.d_model, rng_.fork("pooler"), {.init = c.block.init}) {}
 
 Tensor TextEncoder::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
-    return backbone(ids, hiding_padding(ids), mode.or_in(config.block.precision), types);  // (B, T, d_model)
+    const UsePrecision precision(config.block.precision);
+    return backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
 }
 
-Tensor TextEncoder::pooled(const Tensor& x, const Mode& mode) const {
-    return autograd::tanh(pooler(nn::first_token(x), mode.or_in(config.block.precision)));  // (B, d_model)
+Tensor TextEncoder::pooled(const Tensor& x) const {
+    const UsePrecision precision(config.block.precision);
+    return autograd::tanh(pooler(nn::first_token(x)));  // (B, d_model)
 }
 
 }  // namespace plaingrad::models

@@ -20,7 +20,7 @@ struct TextEncoder {
     // position's through a linear layer and tanh. BERT's first token, [CLS], is there for this: the pooler
     // was trained to say whether two texts follow each other. To compare texts, the mean of all positions is
     // often better.
-    Tensor pooled(const Tensor& x, const Mode& mode) const;
+    Tensor pooled(const Tensor& x) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

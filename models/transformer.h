@@ -37,9 +37,8 @@ struct Transformer {
 
     // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the
     // configuration's start, or with these prompts (B, T).
-    std::unique_ptr<Stepper> start(const Tokens& src, std::optional<Precision> precision = {}) const;
-    std::unique_ptr<Stepper> start(const Tokens& src, const Tokens& prompts,
-                                   std::optional<Precision> precision = {}) const;
+    std::unique_ptr<Stepper> start(const Tokens& src) const;
+    std::unique_ptr<Stepper> start(const Tokens& src, const Tokens& prompts) const;
 
     void visit(Visitor& v) const {
         v("src_embedding", src_embedding);

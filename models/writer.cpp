@@ -52,7 +52,7 @@ Writer Writer::load(const std::string& path, const WriterLoad& options) {
     Precision& precision = model.config.block.precision;
     precision = options.precision.value_or(precision);
     if (options.packed)
-        nn::pack_weights(model, precision);
+        nn::pack_weights(model);
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);

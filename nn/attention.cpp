@@ -28,16 +28,15 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
     if (pass.cache != nullptr)
         return attend_cached(x, pass);
-    const Tensor qkv = turned(in_proj(x, pass.mode), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
+    const Tensor qkv = turned(in_proj(x), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng),
-                                                  pass.mode.precision());  // (B, T, H*D)
-    return out_proj(heads, pass.mode);                                     // (B, T, d_model)
+    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng));  // (B, T, H*D)
+    return out_proj(heads);                                                                // (B, T, d_model)
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
-    const Tensor keys_values = pass.cache != nullptr ? pass.cache->stored() : project(memory, pass.mode);
-    return attend(queries(x, pass.mode), keys_values, pass.mask, pass);
+    const Tensor keys_values = pass.cache != nullptr ? pass.cache->stored() : project(memory);
+    return attend(queries(x), keys_values, pass.mask, pass);
 }
 
 // The first heads of x, turned by their positions' angles if there are any.
@@ -45,26 +44,25 @@ Tensor MultiHeadAttention::turned(Tensor x, int64_t heads, const Pass& pass) con
     return pass.rotary != nullptr ? (*pass.rotary)(std::move(x), heads, pass.first) : x;
 }
 
-Tensor MultiHeadAttention::queries(const Tensor& x, const Mode& mode) const {
-    const int64_t width = out_proj.weight->size(0);  // H*D
-    return autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width,
-                                    mode.precision());  // (B, T, H*D)
+Tensor MultiHeadAttention::queries(const Tensor& x) const {
+    const int64_t width = out_proj.weight->size(0);                              // H*D
+    return autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width);  // (B, T, H*D)
 }
 
-Tensor MultiHeadAttention::project(const Tensor& memory, const Mode& mode) const {
+Tensor MultiHeadAttention::project(const Tensor& memory) const {
     const int64_t width = out_proj.weight->size(0), all = in_proj.weight->size(1);  // H*D, (H + 2*G)*D
-    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width, all - width,
-                                    mode.precision());  // (B, S, 2*G*D)
+    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width,
+                                    all - width);  // (B, S, 2*G*D)
 }
 
 Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    const Tensor all = turned(in_proj(x, pass.mode), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
-    const int64_t width = out_proj.weight->size(0);                                // H*D
-    cache.append(autograd::slice(all, -1, width, all.size(2)));  // keys are kept as they were turned
-    const Tensor q = autograd::slice(all, -1, 0, width);         // (B, T, H*D)
+    const Tensor all = turned(in_proj(x), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
+    const int64_t width = out_proj.weight->size(0);                     // H*D
+    cache.append(autograd::slice(all, -1, width, all.size(2)));         // keys are kept as they were turned
+    const Tensor q = autograd::slice(all, -1, 0, width);                // (B, T, H*D)
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
     // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
     // probe need the filled part, too, to have no empty columns.
@@ -78,9 +76,9 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
 Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& keys_values, const Mask& mask,
                                   const Pass& pass) const {
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng),
-                                                   pass.mode.precision());  // (B, T, H*D)
-    return out_proj(heads, pass.mode);                                      // (B, T, d_model)
+    const Tensor heads =
+        autograd::cross_attention(q, keys_values, op_options(mask, pass, rng));  // (B, T, H*D)
+    return out_proj(heads);                                                      // (B, T, d_model)
 }
 
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,

@@ -23,7 +23,7 @@ struct MultiHeadOptions {
 // The arguments of an attention besides its vectors. Layers pass them on without reading them.
 struct Pass {
     Mask mask = Mask::none();
-    Mode mode;          // no default: a caller who forgot it would lose the precision of the products
+    Mode mode;
     int64_t first = 0;  // the position of x's first token in its sentence
     // Turns self-attention's queries and keys (nn/rotary.h); nullptr: does not. The layers of a stack
     // share one.
@@ -54,8 +54,8 @@ struct MultiHeadAttention {
     Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
 
     // Keys | values of memory (B, S, d_model) -> (B, S, 2*G*D): the half of attention that does not
-    // depend on the queries. Decoding computes it once: KeyValueCache(project(memory, mode)).
-    Tensor project(const Tensor& memory, const Mode& mode) const;
+    // depend on the queries. Decoding computes it once: KeyValueCache(project(memory)).
+    Tensor project(const Tensor& memory) const;
 
     void visit(Visitor& v) const {
         v("in_proj", in_proj);
@@ -71,7 +71,7 @@ private:
     Tensor turned(Tensor x, int64_t n_heads, const Pass& pass) const;
     Tensor attend_cached(const Tensor& x, const Pass& pass) const;
     Tensor attend(const Tensor& q, const Tensor& keys_values, const Mask& mask, const Pass& pass) const;
-    Tensor queries(const Tensor& x, const Mode& mode) const;
+    Tensor queries(const Tensor& x) const;
     autograd::AttentionOptions op_options(const Mask& mask, const Pass& pass, const Rng& rng) const;
 };
 

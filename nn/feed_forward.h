@@ -38,13 +38,12 @@ struct FeedForward {
     Tensor operator()(const Tensor& x, const Mode& mode) const {
         const auto whole = gated ? autograd::gated_feed_forward : autograd::feed_forward;
         if (dropout.rate_in(mode) == 0 && mode.probe == nullptr)
-            return whole(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation,
-                         mode.precision());
-        const Tensor hidden = gated ? autograd::glu(linear1(x, mode), activation)
-                                    : autograd::linear_activation(x, linear1.weight, linear1.bias, activation,
-                                                                  mode.precision());
+            return whole(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation);
+        const Tensor hidden = gated
+                                  ? autograd::glu(linear1(x), activation)
+                                  : autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
         show(*this, hidden, mode);
-        return linear2(dropout(hidden, mode), mode);  // (..., d_ff) -> (..., d_model)
+        return linear2(dropout(hidden, mode));  // (..., d_ff) -> (..., d_model)
     }
     void visit(Visitor& v) const {
         v("linear1", linear1);

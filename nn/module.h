@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +26,6 @@ namespace plaingrad::nn {
 
 using autograd::check;
 using autograd::Mask;
-using autograd::Precision;
 using autograd::Real;
 using autograd::Rng;
 using autograd::Shape;
@@ -78,21 +76,10 @@ struct Mode {
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
     static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
-    // in(precision): the same mode, with products in this precision. or_in(precision): the same, unless a
-    // precision was chosen before, which then stays. A model calls or_in with its configuration's
-    // precision. A layer that is called with neither uses float32.
-    Mode in(Precision precision) const {
-        Mode mode = *this;
-        mode.chosen = precision;
-        return mode;
-    }
-    Mode or_in(Precision precision) const { return in(chosen.value_or(precision)); }
-    Precision precision() const { return chosen.value_or(Precision::float32); }
 
     bool training;
     Rng rng;
     Probe* probe = nullptr;
-    std::optional<Precision> chosen = {};
 };
 
 struct NamedParameter {

@@ -4,11 +4,12 @@
 
 namespace plaingrad::nn {
 
-void pack_weight(const NamedParameter& p, Precision precision) {
+void pack_weight(const NamedParameter& p) {
     if (const auto* const packed = p.tensor.packed())
-        check(packed->precision == precision, "[pack_weight] ", p.name, " is packed in the other precision");
+        check(packed->precision == autograd::UsePrecision::active(), "[pack_weight] ", p.name,
+              " is packed in the other precision");
     else if (p.is_matrix || p.is_table)
-        autograd::pack(p.tensor, precision, p.is_table);
+        autograd::pack(p.tensor, p.is_table);
 }
 
 }  // namespace plaingrad::nn

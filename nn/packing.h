@@ -5,7 +5,8 @@
 // and 2 in bfloat16 instead of 6.
 //
 //     auto model = load_model<LanguageModel>("run/model.safetensors");
-//     pack_weights(model, Precision::bf16);
+//     model.config.block.precision = Precision::bf16;
+//     pack_weights(model);
 //     generate(*model.start(prompts), ...);
 //
 // Packed are the matrices of all Linears, and the tables of embeddings and output layers. The others, biases,
@@ -24,15 +25,17 @@ namespace plaingrad::nn {
 // Packs one parameter, if it is of the kind that is packed and is not yet. So a loader can pack each one as
 // soon as its numbers are complete, and never has more than one in float32. Throws Error if it is packed in
 // the other precision.
-void pack_weight(const NamedParameter& parameter, Precision precision);
+void pack_weight(const NamedParameter& parameter);
 
-// Packs all of a model. If the model has a configuration that names a precision, it then names this one.
+// Packs all of a module; a model with a configuration, for products in the precision that this names.
 template <Module M>
-void pack_weights(M& model, Precision precision) {
-    for (const NamedParameter& p : all_parameters(model))
-        pack_weight(p, precision);
-    if constexpr (requires { block_of(model.config).precision = precision; })
-        block_of(model.config).precision = precision;
+void pack_weights(M& module) {
+    autograd::Precision own = autograd::UsePrecision::active();
+    if constexpr (requires { block_of(module.config); })
+        own = block_of(module.config).precision;
+    const autograd::UsePrecision precision(own);
+    for (const NamedParameter& p : all_parameters(module))
+        pack_weight(p);
 }
 
 }  // namespace plaingrad::nn

@@ -17,6 +17,7 @@ Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
             shares.push_back(t < n ? Real(1) / static_cast<Real>(n) : Real(0));
     }
     // As a product, so that the order of summing, and with it each bit, does not depend on the padding.
+    const autograd::UsePrecision exact(autograd::Precision::float32);
     const Tensor mean = autograd::matmul(Tensor::from({batch, 1, length}, shares), x);  // (B, 1, d)
     return autograd::reshape(mean, {batch, x.size(2)});                                 // (B, d)
 }

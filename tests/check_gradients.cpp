@@ -26,10 +26,9 @@ constexpr std::chrono::seconds kTime(8);              // there may be parameters
 constexpr double kStep = 1e-5;                        // of the central difference
 constexpr double kAbsolute = 1e-9, kRelative = 1e-4;  // tolerances
 
-// Without the rounding of bf16, which has no derivative.
 template <class Model>
 Tensor logits_of(const Model& model, const std::vector<Tokens>& in) {
-    const nn::Mode mode = nn::Mode::eval().in(nn::Precision::float32);
+    const nn::Mode mode = nn::Mode::eval();
     if constexpr (std::is_same_v<Model, models::Transformer>)
         return model(in[0], in[1], mode);
     else
@@ -55,7 +54,8 @@ double derivative(Tensor& w, const Tensor& d, const Loss& loss) {
 template <class Model>
 int check(const std::string& file) {
     nn::checkpoint::Metadata metadata;
-    const auto model = models::load_model<Model>(file, &metadata);
+    auto model = models::load_model<Model>(file, &metadata);
+    block_of(model.config).precision = models::Precision::float32;  // the rounding of bf16 has no derivative
     std::vector<int32_t> example;  // of each input, and of the targets: length, padding + 1, ids
     nn::checkpoint::FieldReader{metadata, "", file}("example", example);
     std::vector<Tokens> tokens;

@@ -61,7 +61,11 @@ private:
         return Tensor::from(shape, x);
     }
     void row(const char* op, std::string detail, Inputs inputs, Call call, bool may_be_zero = false) {
-        rows.push_back({op, std::move(detail), std::move(inputs), std::move(call), may_be_zero});
+        const Call in_precision = [p = p_, call = std::move(call)](const Inputs& x) {
+            const autograd::UsePrecision precision(p);
+            return call(x);
+        };
+        rows.push_back({op, std::move(detail), std::move(inputs), in_precision, may_be_zero});
     }
 
     void elementwise();

@@ -144,46 +144,44 @@ void OpTable::lookup() {
 }
 
 void OpTable::fused() {
-    const Precision p = p_;
     const Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh,
                                        Activation::silu};
     for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{1, 5}, Shape{2, 3, 5}, Shape{2, 1, 3, 5}}) {
         const std::string detail = join("x ", shape);
         row("linear", detail, {in(shape), in({5, 7}), in({7})},
-            [=](const Inputs& x) { return linear(x[0], x[1], x[2], p); });
+            [=](const Inputs& x) { return linear(x[0], x[1], x[2]); });
         row("linear_transposed", detail, {in(shape), in({7, 5}), in({7})},
-            [=](const Inputs& x) { return linear_transposed(x[0], x[1], x[2], p); });
+            [=](const Inputs& x) { return linear_transposed(x[0], x[1], x[2]); });
     }
     for (const Activation f : kActivations)
         row("linear_activation", join(static_cast<int>(f)), {in({3, 5}), in({5, 17}), in({17})},
-            [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f, p); });
+            [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f); });
     for (const Activation f : kActivations)
         row("feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
-            [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f, p); });
+            [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
     for (const Activation f : kActivations) {
         row("glu", join(static_cast<int>(f)), {in({2, 3, 34})},
             [=](const Inputs& x) { return glu(x[0], f); });
         row("gated_feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 34}), in({34}), in({17, 4}), in({4})},
-            [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f, p); });
+            [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
     }
     row("gated_feed_forward", "no biases", {in({2, 3, 5}), in({5, 6}), in({3, 5})},
-        [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu, p); });
+        [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu); });
     row("glu", "with another consumer", {in({3, 4})},
         [](const Inputs& x) { return add(glu(x[0], Activation::silu), slice(x[0], 1, 0, 2)); });
     row("linear_columns", "the last two", {in({3, 5}), in({5, 5}), in({5})},
-        [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], 3, 2, p); });
+        [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], 3, 2); });
     row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [=](const Inputs& x) {
-        return linear_columns(x[0], x[1], x[2], 3, 2, p) * linear_columns(x[0], x[1], x[2], 0, 2, p);
+        return linear_columns(x[0], x[1], x[2], 3, 2) * linear_columns(x[0], x[1], x[2], 0, 2);
     });
-    row("linear", "no bias", {in({3, 5}), in({5, 17})},
-        [=](const Inputs& x) { return linear(x[0], x[1], {}, p); });
+    row("linear", "no bias", {in({3, 5}), in({5, 17})}, [=](const Inputs& x) { return linear(x[0], x[1]); });
     row("linear_transposed", "no bias", {in({3, 5}), in({17, 5})},
-        [=](const Inputs& x) { return linear_transposed(x[0], x[1], {}, p); });
-    row("linear", "all the same", {in({5, 5})}, [=](const Inputs& x) { return linear(x[0], x[0], {}, p); });
+        [=](const Inputs& x) { return linear_transposed(x[0], x[1]); });
+    row("linear", "all the same", {in({5, 5})}, [=](const Inputs& x) { return linear(x[0], x[0]); });
     row("linear_transposed", "an embedding's table", {in({7, 5})}, [=](const Inputs& x) {
-        return linear_transposed(embedding(x[0], Tokens(1, 3, {6, 2, 6})), x[0], {}, p);
+        return linear_transposed(embedding(x[0], Tokens(1, 3, {6, 2, 6})), x[0]);
     });
     for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{2, 3, 19}, Shape{70, 3}})
         row("layer_norm", join(shape), {in(shape), in({shape[-1]}, 0.5, 2), in({shape[-1]})},
@@ -224,12 +222,11 @@ void OpTable::fused() {
         row("linear_cross_entropy", join("smoothing ", smoothing), {in({2, 3, 5}), in({7, 5}), in({7})},
             [=](const Inputs& x) {
                 return linear_cross_entropy(x[0], x[1], x[2], targets,
-                                            {.ignore = 0, .label_smoothing = smoothing}, p);
+                                            {.ignore = 0, .label_smoothing = smoothing});
             });
-    if (p == Precision::float32)  // with bf16 only powers of two as factors of the loss change no rounding
-        row("linear_cross_entropy", "scaled, no bias", {in({2, 3, 5}), in({7, 5})}, [=](const Inputs& x) {
-            return mul(linear_cross_entropy(x[0], x[1], {}, targets, {}, p), sum(x[0]));
-        });
+    if (p_ == Precision::float32)  // with bf16 only powers of two as factors of the loss change no rounding
+        row("linear_cross_entropy", "scaled, no bias", {in({2, 3, 5}), in({7, 5})},
+            [=](const Inputs& x) { return mul(linear_cross_entropy(x[0], x[1], {}, targets), sum(x[0])); });
     row("layer_norm", "eps 0.1", {in({3, 5}), in({5}), in({5})},
         [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], Real(0.1)); });
     row("layer_norm", "residual", {in({3, 5}), in({5})},
@@ -237,7 +234,6 @@ void OpTable::fused() {
 }
 
 void OpTable::attentions() {
-    const Precision p = p_;
     static const Rng rng = Rng(7).fork("attention");  // options point to it
     const int64_t B = 2, T = 3, S = 5, H = 2, D = 3;
     std::vector<uint8_t> pairs(static_cast<std::size_t>(B * T * S));
@@ -257,20 +253,18 @@ void OpTable::attentions() {
             const AttentionOptions options = {.n_heads = H, .mask = mask, .dropout = rate, .rng = &rng};
             row("attention", join(name, ", dropout ", rate),
                 {in({B, T, H * D}), in({B, S, H * D}), in({B, S, H * D})},
-                [=](const Inputs& x) { return attention(x[0], x[1], x[2], options, p); });
+                [=](const Inputs& x) { return attention(x[0], x[1], x[2], options); });
             row("cross_attention", join(name, ", dropout ", rate), {in({B, T, H * D}), in({B, S, 2 * H * D})},
-                [=](const Inputs& x) { return cross_attention(x[0], x[1], options, p); });
+                [=](const Inputs& x) { return cross_attention(x[0], x[1], options); });
         }
     }
     for (const Real rate : {Real(0), Real(0.4)})
         row("self_attention", join("key counts and causal, dropout ", rate), {in({B, S, 3 * H * D})},
             [=](const Inputs& x) {
-                return self_attention(x[0],
-                                      {.n_heads = H,
-                                       .mask = Mask::key_counts({2, 5}).and_causal(),
-                                       .dropout = rate,
-                                       .rng = &rng},
-                                      p);
+                return self_attention(x[0], {.n_heads = H,
+                                             .mask = Mask::key_counts({2, 5}).and_causal(),
+                                             .dropout = rate,
+                                             .rng = &rng});
             });
     // Two heads of keys and values for six of queries.
     for (const auto& [name, mask] : masks)
@@ -279,29 +273,29 @@ void OpTable::attentions() {
                 .n_heads = 6, .n_kv_heads = 2, .mask = mask, .dropout = rate, .rng = &rng};
             row("attention", join("grouped, ", name, ", dropout ", rate),
                 {in({B, T, 6 * D}), in({B, S, 2 * D}), in({B, S, 2 * D})},
-                [=](const Inputs& x) { return attention(x[0], x[1], x[2], options, p); });
+                [=](const Inputs& x) { return attention(x[0], x[1], x[2], options); });
         }
     row("cross_attention", "one head of keys for three", {in({B, T, 3 * D}), in({B, S, 2 * D})},
         [=](const Inputs& x) {
-            return cross_attention(x[0], x[1], {.n_heads = 3, .n_kv_heads = 1, .mask = Mask::causal()}, p);
+            return cross_attention(x[0], x[1], {.n_heads = 3, .n_kv_heads = 1, .mask = Mask::causal()});
         });
     row("self_attention", "grouped, 66 positions", {in({1, 66, 8 * 2})}, [=](const Inputs& x) {
-        return self_attention(x[0], {.n_heads = 4, .n_kv_heads = 2, .mask = Mask::causal()}, p);
+        return self_attention(x[0], {.n_heads = 4, .n_kv_heads = 2, .mask = Mask::causal()});
     });
     row("attention", "grouped, k = v", {in({1, 66, 4}), in({1, 66, 2})},
-        [=](const Inputs& x) { return attention(x[0], x[1], x[1], {.n_heads = 2, .n_kv_heads = 1}, p); });
+        [=](const Inputs& x) { return attention(x[0], x[1], x[1], {.n_heads = 2, .n_kv_heads = 1}); });
     row("self_attention", "with another consumer", {in({B, T, 3 * D})},
-        [=](const Inputs& x) { return add(self_attention(x[0], {}, p), slice(x[0], 2, 1, 4)); });
+        [=](const Inputs& x) { return add(self_attention(x[0]), slice(x[0], 2, 1, 4)); });
     // Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor (no mask
     // may hide this).
     row("attention", "q = k = v, 66 positions", {in({1, 66, 2})},
-        [=](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 2}, p); });
+        [=](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 2}); });
     row("attention", "q = v, 66 positions", {in({1, 66, 2}), in({1, 66, 2})},
-        [=](const Inputs& x) { return attention(x[0], x[1], x[0], {}, p); });
+        [=](const Inputs& x) { return attention(x[0], x[1], x[0]); });
     row("attention", "q = k, 66 positions", {in({1, 66, 2}), in({1, 66, 2})},
-        [=](const Inputs& x) { return attention(x[0], x[0], x[1], {}, p); });
+        [=](const Inputs& x) { return attention(x[0], x[0], x[1]); });
     row("cross_attention", "of one tensor, 66 positions", {in({1, 33, 4})}, [=](const Inputs& x) {
-        return cross_attention(reshape(x[0], {1, 66, 2}), x[0], {}, p);
+        return cross_attention(reshape(x[0], {1, 66, 2}), x[0]);
     });
     // In bf16 what is rounded depends on the largest score so far, which changes twice here.
     row("attention", "1,030 keys, scores that grow", {in({1, 2, 2}), in({1, 1030, 2}), in({1, 1030, 2})},
@@ -310,11 +304,11 @@ void OpTable::attentions() {
             for (std::size_t s = 0; s < growth.size(); ++s)
                 growth[s] = static_cast<Real>(1 + s / 512);
             const Tensor keys = x[1] * Tensor::from({1030, 1}, growth);
-            return attention(x[0], keys, x[2], {.dropout = Real(0.4), .rng = &rng}, p);
+            return attention(x[0], keys, x[2], {.dropout = Real(0.4), .rng = &rng});
         });
     row("attention", "keys are values", {in({2, 3, 5}), in({2, 2, 5})},
-        [=](const Inputs& x) { return attention(x[0], x[1], x[1], {}, p); });
+        [=](const Inputs& x) { return attention(x[0], x[1], x[1], {}); });
     row(
         "attention", "one key: no gradient for q and k", {in({1, 3, 5}), in({1, 1, 5}), in({1, 1, 5})},
-        [=](const Inputs& x) { return attention(x[0], x[1], x[2], {}, p); }, true);
+        [=](const Inputs& x) { return attention(x[0], x[1], x[2], {}); }, true);
 }

@@ -88,6 +88,7 @@ struct Output {
 const Rng kRng = Rng(3).fork("weights");
 
 Output run(const Setting& s, const Input& in, double dropout = 0, bool weights = true, Precision p = {}) {
+    const UsePrecision precision(p);
     const Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
     Output o;
     o.out = attention(q, k, v,
@@ -95,8 +96,7 @@ Output run(const Setting& s, const Input& in, double dropout = 0, bool weights =
                        .mask = s.mask(),
                        .dropout = static_cast<Real>(dropout),
                        .rng = &kRng,
-                       .weights = weights ? &o.weights : nullptr},
-                      p);
+                       .weights = weights ? &o.weights : nullptr});
     o.out.backward(in.dout);
     o.dq = q.grad(), o.dk = k.grad(), o.dv = v.grad();
     return o;
@@ -219,8 +219,7 @@ TEST_CASE("attention: query, key and value may share tensors in any way", "[atte
                     const Tensor dout = random({2, T, 6}, 14);
                     const AttentionOptions options = {.n_heads = 2, .mask = mask.mask()};
                     attention(fused[sharing.q], fused[sharing.k], fused[sharing.v], options).backward(dout);
-                    plain::attention(composed[sharing.q], composed[sharing.k], composed[sharing.v], options,
-                                     Precision::float32)
+                    plain::attention(composed[sharing.q], composed[sharing.k], composed[sharing.v], options)
                         .backward(dout);
                     for (const std::size_t i : {sharing.q, sharing.k, sharing.v})
                         CHECK(worst_error(fused[i].grad(), composed[i].grad()) <=
@@ -458,6 +457,7 @@ TEST_CASE("attention: sentences that share keys and values have the bits of copi
                                  Mask::allowed(B, T, S, random_pairs(B * T * S, 5, 0.6))})
             for (const Precision p : {Precision::float32, Precision::bf16}) {
                 INFO(T << " queries, " << kPrecisionNames[static_cast<int>(p)]);
+                const UsePrecision precision(p);
                 const Tensor q = random({B, T, H * D}, 11);
                 Tensor weights, expected_weights;
                 const AttentionOptions apart = {.n_heads = H,
@@ -467,14 +467,14 @@ TEST_CASE("attention: sentences that share keys and values have the bits of copi
                                                 .weights = &expected_weights};
                 AttentionOptions shared = apart;
                 shared.weights = &weights, shared.kv_rows = &rows;
-                const Tensor expected = cross_attention(q, repeated, apart, p);
+                const Tensor expected = cross_attention(q, repeated, apart);
                 for_each_isa([&](const char* isa) {
                     INFO(isa);
-                    CHECK(same_bits(cross_attention(q, kv, shared, p), expected));
+                    CHECK(same_bits(cross_attention(q, kv, shared), expected));
                     CHECK(same_bits(weights, expected_weights));
                 });
                 const Plain plain;
-                CHECK(same_bits(cross_attention(q, kv, shared, p), cross_attention(q, repeated, apart, p)));
+                CHECK(same_bits(cross_attention(q, kv, shared), cross_attention(q, repeated, apart)));
             }
 }
 
@@ -487,6 +487,7 @@ TEST_CASE("attention: grouped heads have the bits of repeated ones", "[attention
                 for (const double rate : {0.0, 0.4}) {
                     INFO(isa << ", " << s.name << (p == Precision::bf16 ? ", bf16" : "") << ", dropout "
                              << rate);
+                    const UsePrecision precision(p);
                     const int64_t each = 3, heads = each * s.H;  // as many of queries for one of keys
                     const Tensor q = random({s.B, s.T, heads * s.D}, 11), dout = random(q.shape(), 14);
                     const Tensor k = leaf(random({s.B, s.S, s.H * s.D}, 12)),
@@ -505,12 +506,12 @@ TEST_CASE("attention: grouped heads have the bits of repeated ones", "[attention
                                           .dropout = static_cast<Real>(rate),
                                           .rng = &kRng,
                                           .weights = &weights};
-                    const Tensor out = attention(q1, k, v, o, p);
+                    const Tensor out = attention(q1, k, v, o);
                     o.n_kv_heads = 0, o.weights = &expected_weights;
-                    const Tensor expected = attention(q2, many_k, many_v, o, p);
+                    const Tensor expected = attention(q2, many_k, many_v, o);
                     CHECK((same_bits(out, expected) && same_bits(weights, expected_weights)));
                     o.n_kv_heads = s.H, o.weights = nullptr;
-                    CHECK(same_bits(attention(q, k, v, o, p), expected));
+                    CHECK(same_bits(attention(q, k, v, o), expected));
                     out.backward(dout);
                     expected.backward(dout);
                     CHECK(same_bits(q1.grad(), q2.grad()));

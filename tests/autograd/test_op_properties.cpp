@@ -2,6 +2,7 @@
 // uninitialised memory.
 #include <algorithm>
 #include <cfenv>
+#include <thread>
 
 #include "autograd/kernels/scratch.h"
 #include "autograd/plain.h"
@@ -69,6 +70,54 @@ TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
             CHECK(same_bits(run(row), clean));
         }
     });
+}
+
+TEST_CASE("ops: backward multiplies in the precision of forward, whatever is active then", "[ops][bf16]") {
+    for (const OpRow& row : all_rows()) {
+        if (!row.has_graph)
+            continue;
+        INFO(row.op << ", " << row.detail);
+        const auto gradients_within = [&](Precision p) {
+            const std::vector<Tensor> x = leaves(row);
+            const Tensor out = row.call(x);  // in a precision of its own
+            const UsePrecision precision(p);
+            out.backward(random(out.shape(), 99));
+            std::vector<Real> all;
+            for (const Tensor& input : x)
+                for (const Real g : input.grad().to_vector())
+                    all.push_back(g);
+            return all;
+        };
+        CHECK(same_bits(gradients_within(Precision::float32), gradients_within(Precision::bf16)));
+    }
+}
+
+TEST_CASE("ops: the precision is that of the caller's thread, also where several compute", "[ops][bf16]") {
+    const Tensor a = random({64, 33, 65}, 1), b = random({64, 65, 31}, 2), wide = random({300, 400}, 3),
+                 tall = random({400, 500}, 4);
+    const auto products = [&] {
+        std::vector<Real> all = matmul(a, b).to_vector();  // small ones, divided among the threads
+        const std::vector<Real> one =
+            matmul(wide, tall).to_vector();  // a large one, each thread a part of it
+        all.insert(all.end(), one.begin(), one.end());
+        return all;
+    };
+    const std::vector<Real> exact = products();
+    const UsePrecision bf16(Precision::bf16);
+    const std::vector<Real> rounded = [&] {
+        const Threads alone(1);
+        return products();
+    }();
+    for (std::size_t i = 0; i < exact.size(); i += 1000)
+        REQUIRE(exact[i] != rounded[i]);
+    const Threads several(4);
+    CHECK(same_bits(products(), rounded));
+    {
+        const UsePrecision float32(Precision::float32);  // the inner one counts
+        CHECK(same_bits(products(), exact));
+    }
+    CHECK(same_bits(products(), rounded));
+    std::thread([&] { CHECK(same_bits(products(), exact)); }).join();  // another thread has not asked for it
 }
 
 TEST_CASE("ops: the same bits on every instruction set and with any number of threads",

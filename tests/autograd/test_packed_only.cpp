@@ -19,37 +19,46 @@ namespace {
 const Precision kBoth[] = {Precision::float32, Precision::bf16};
 
 Tensor packed(const Tensor& weight, Precision p, bool transposed = false) {
+    const UsePrecision precision(p);
     const Tensor copy = weight.clone();
-    pack(copy, p, transposed);
+    pack(copy, transposed);
     return copy;
+}
+
+template <class F>
+void in(Precision p, const F& f) {
+    const UsePrecision precision(p);
+    f();
 }
 
 int64_t bytes_in_use() { return storage_statistics().bytes_in_use; }
 
 // All ops that multiply rows by a weight (K, N). The columns begin on and off the panels.
 std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& bias, Precision p) {
+    const UsePrecision precision(p);
     const int64_t n = w.size(1), k = w.size(0);
     const Tensor back = random({n, k}, 9);
-    std::vector<Tensor> all = {linear(x, w, bias, p), linear(x, w, {}, p),
-                               linear_activation(x, w, bias, Activation::gelu, p),
-                               feed_forward(x, w, bias, back, {}, Activation::relu, p)};
+    std::vector<Tensor> all = {linear(x, w, bias), linear(x, w),
+                               linear_activation(x, w, bias, Activation::gelu),
+                               feed_forward(x, w, bias, back, {}, Activation::relu)};
     if (n % 2 == 0)
-        all.push_back(gated_feed_forward(x, w, bias, random({n / 2, k}, 9), {}, Activation::silu, p));
+        all.push_back(gated_feed_forward(x, w, bias, random({n / 2, k}, 9), {}, Activation::silu));
     for (const int64_t first : {int64_t(0), int64_t(1), n / 3, int64_t(64), int64_t(128), n - 1})
         if (first < n)
             for (const int64_t count : {int64_t(1), (n - first) / 2, n - first})
-                all.push_back(linear_columns(x, w, bias, first, count, p));
+                all.push_back(linear_columns(x, w, bias, first, count));
     return all;
 }
 
 // What reads a table (V, N).
 std::vector<Tensor> of_table(const Tensor& x, const Tensor& table, const Tensor& bias, Precision p) {
+    const UsePrecision precision(p);
     const auto last = static_cast<int32_t>(table.size(0) - 1);
     const Tokens ids(1, 4, {last, 0, last / 2, last}, 0);
     const Tokens targets(x.size(0), 1, std::vector<int32_t>(static_cast<std::size_t>(x.size(0)), last), -1);
-    return {linear_transposed(x, table, bias, p), linear_transposed(x, table, {}, p), embedding(table, ids),
+    return {linear_transposed(x, table, bias), linear_transposed(x, table), embedding(table, ids),
             input_embedding(table, ids, 3, random({4, table.size(1)}, 5), 0, Rng(1)),
-            linear_cross_entropy(x, table, bias, targets, {}, p)};
+            linear_cross_entropy(x, table, bias, targets)};
 }
 
 void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
@@ -113,15 +122,16 @@ TEST_CASE("packed only: in bfloat16 a look-up gives rounded numbers, and zeros f
 TEST_CASE("packed only: at any number of threads, and within a PackedWeights", "[packed]") {
     const Tensor x = random({5, 600}, 1), w = random({600, 1000}, 2), table = random({900, 600}, 3);
     for (const Precision p : kBoth) {
-        const Tensor y = linear(x, w, {}, p), z = linear_transposed(x, table, {}, p);
+        const UsePrecision precision(p);
+        const Tensor y = linear(x, w), z = linear_transposed(x, table);
         for (const int threads : {1, 2, 5}) {
             const tests::Threads guard(threads);
             const Tensor wp = packed(w, p), tp = packed(table, p, true);
             const int64_t before = bytes_in_use();
             PackedWeights more;
             const PackedWeights::Use use(more);
-            CHECK(same_bits(linear(x, wp, {}, p), y));
-            CHECK(same_bits(linear_transposed(x, tp, {}, p), z));
+            CHECK(same_bits(linear(x, wp), y));
+            CHECK(same_bits(linear_transposed(x, tp), z));
             CHECK(bytes_in_use() == before);  // nothing was copied
         }
     }
@@ -133,7 +143,8 @@ TEST_CASE("packed only: the memory is the packed numbers'", "[packed]") {
         Tensor w = random({k, n}, 2);
         const Tensor tied = w;
         CHECK(bytes_in_use() == before + reals);
-        pack(w, p);
+        const UsePrecision precision(p);
+        pack(w);
         const int64_t held = p == Precision::bf16 ? reals / 2 : reals;
         CHECK(bytes_in_use() == before + held);
         CHECK(tied.packed() == w.packed());
@@ -150,36 +161,36 @@ TEST_CASE("packed only: the memory of the numbers goes back to the system", "[pa
     storage_trim();
     const Tensor w = random({512, 512}, 2);
     const int64_t before = storage_statistics().bytes_recycled;
-    pack(w, Precision::float32);
+    pack(w);
     CHECK(storage_statistics().bytes_recycled == before);
 }
 
 TEST_CASE("packed only: everything else that reads such a weight throws", "[packed][errors]") {
     const Tensor w = packed(random({40, 60}, 1), Precision::bf16), x = random({3, 40}, 2);
-    const std::vector<std::function<void()>> uses = {
-        [&] { w.data(); },
-        [&] { w.mutable_data(); },
-        [&] { w.to_vector(); },
-        [&] { w.clone(); },
-        [&] { w[0]; },
-        [&] { join(w); },
-        [&] {
-            w.with_shape({60, 40});
-        },
-        [&] { reshape(w, {2400}); },
-        [&] { Tensor(w).require_grad(); },
-        [&] { matmul(x, w); },
-        [&] { w + 1; },
-        [&] { sum(w); },
-        [&] { transpose(w, 0, 1); },
-        [&] { slice(w, 0, 1, 2); },
-        [&] { pack(w, Precision::bf16); },
-        [&] { w.replace_by({}); },
-        [&] {
-            const Plain plain;
-            linear(x, w, {}, Precision::bf16);
-        },
-        [&] { sum(linear(tests::leaf(x), w, {}, Precision::bf16)).backward(); }};
+    const std::vector<std::function<void()>> uses = {[&] { w.data(); },
+                                                     [&] { w.mutable_data(); },
+                                                     [&] { w.to_vector(); },
+                                                     [&] { w.clone(); },
+                                                     [&] { w[0]; },
+                                                     [&] { join(w); },
+                                                     [&] {
+                                                         w.with_shape({60, 40});
+                                                     },
+                                                     [&] { reshape(w, {2400}); },
+                                                     [&] { Tensor(w).require_grad(); },
+                                                     [&] { matmul(x, w); },
+                                                     [&] { w + 1; },
+                                                     [&] { sum(w); },
+                                                     [&] { transpose(w, 0, 1); },
+                                                     [&] { slice(w, 0, 1, 2); },
+                                                     [&] { pack(w); },
+                                                     [&] { w.replace_by({}); },
+                                                     [&] {
+                                                         const Plain plain;
+                                                         linear(x, w);
+                                                     },
+                                                     [&] { sum(linear(tests::leaf(x), w)).backward(); }};
+    const UsePrecision bf16(Precision::bf16);
     for (std::size_t i = 0; i < uses.size(); ++i) {
         INFO("use " << i);
         CHECK(error_of(uses[i]) ==
@@ -204,22 +215,21 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
     CHECK(error_of([&] { linear(x, w); }) ==
           "[packed weight] weight (64, 64) is packed for products in bf16, so it cannot be used in float32; "
           "name the same precision for both");
-    CHECK(error_of([&] { linear_transposed(x, w, {}, Precision::bf16); }) ==
+    CHECK(error_of([&] { in(Precision::bf16, [&] { linear_transposed(x, w); }); }) ==
           "[packed weight] weight (64, 64) is packed for linear only");
     CHECK(error_of([&] { linear(x, table); }) ==
           "[packed weight] weight (64, 64) is packed for linear_transposed and look-ups only");
-    CHECK(error_of([&] { linear(x, w, {}, Precision::count); }).starts_with("[Precision] "));
+    CHECK(error_of([&] { in(Precision::count, [&] { linear(x, w); }); }).starts_with("[Precision] "));
     CHECK(error_of([&] { embedding(w, Tokens(1, 1, {2})); }).starts_with("[packed weight] "));
     CHECK(error_of([&] { packed_rows(square, {0}); }).starts_with("[packed_rows] this weight "));
     CHECK(error_of([&] {
               packed_rows(table, {0, 1 << 20});
           }).starts_with("[packed_rows] there is no row 1048576"));
-    CHECK(error_of([&] { pack(random({3}, 1), Precision::bf16); }) ==
-          "[pack] a weight must be a matrix: its shape is (3)");
-    CHECK(error_of([&] { pack(tests::leaf(square) + 1, Precision::bf16); }).starts_with("[require_grad] "));
+    CHECK(error_of([&] { pack(random({3}, 1)); }) == "[pack] a weight must be a matrix: its shape is (3)");
+    CHECK(error_of([&] { pack(tests::leaf(square) + 1); }).starts_with("[require_grad] "));
     if (kernels::available()[1] != nullptr) {
         kernels::use(kernels::available()[1]);
-        CHECK(error_of([&] { linear(x, w, {}, Precision::bf16); }).find(kernels::available()[0]) !=
+        CHECK(error_of([&] { in(Precision::bf16, [&] { linear(x, w); }); }).find(kernels::available()[0]) !=
               std::string::npos);
         kernels::use(kernels::available()[0]);
     }
@@ -227,10 +237,10 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
 
 TEST_CASE("packed only: a weight is read only in the shape in which it was packed", "[packed][errors]") {
     const Tensor x = random({2, 64}, 2), w = random({64, 64}, 1), table = random({48, 64}, 3);
-    pack(reshape(w, {32, 128}), Precision::float32);
+    pack(reshape(w, {32, 128}));
     CHECK(error_of([&] { linear(x, w); }) ==
           "[packed weight] this weight was packed in the shape (32, 128), so it cannot be read as (64, 64)");
-    pack(reshape(table, {64, 48}), Precision::float32, true);
+    pack(reshape(table, {64, 48}), true);
     CHECK(contains(error_of([&] { embedding(table, Tokens(1, 1, {2})); }), "cannot be read as (48, 64)"));
 }
 
@@ -244,7 +254,7 @@ TEST_CASE("packed only: a leaf is frozen, and a backward that still needs its nu
           "[packed][errors]") {
     const Tensor w = tests::leaf(random({20, 30}, 1)), x = tests::leaf(random({2, 20}, 2));
     const Tensor y = sum(linear(x, w));
-    pack(w, Precision::float32);
+    pack(w);
     CHECK_FALSE(w.needs_grad());
     CHECK(error_of([&] { y.backward(); }).starts_with("[backward] "));
 }

@@ -17,10 +17,11 @@ namespace {
 // All ops that multiply rows by a weight.
 std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& bias,
                              Precision p) {
+    const UsePrecision precision(p);
     const int64_t n = w.size(1);
-    return {linear(x, w, bias, p), linear_activation(x, w, bias, Activation::gelu, p),
-            linear_columns(x, w, bias, n / 3, n / 4, p), linear_columns(x, w, bias, n / 3, n / 2, p),
-            linear_transposed(x, table, bias, p)};
+    return {linear(x, w, bias), linear_activation(x, w, bias, Activation::gelu),
+            linear_columns(x, w, bias, n / 3, n / 4), linear_columns(x, w, bias, n / 3, n / 2),
+            linear_transposed(x, table, bias)};
 }
 
 }  // namespace
@@ -49,13 +50,17 @@ TEST_CASE("packed weights: the same bits from every op, set and precision", "[pa
 
 TEST_CASE("packed weights: both precisions of one weight side by side", "[packed]") {
     const Tensor x = random({3, 40}, 1), w = random({40, 70}, 2);
-    const Tensor expected = linear(x, w), rounded = linear(x, w, {}, Precision::bf16);
+    const auto in_bf16 = [&] {
+        const UsePrecision bf16(Precision::bf16);
+        return linear(x, w);
+    };
+    const Tensor expected = linear(x, w), rounded = in_bf16();
     REQUIRE(!same_bits(expected, rounded));
     PackedWeights packed;
     const PackedWeights::Use use(packed);
     for (int time = 0; time < 2; ++time) {
         CHECK(same_bits(linear(x, w), expected));
-        CHECK(same_bits(linear(x, w, {}, Precision::bf16), rounded));
+        CHECK(same_bits(in_bf16(), rounded));
     }
 }
 

@@ -45,14 +45,15 @@ public:
 
     // backward_too = false: the output alone, without a graph.
     void run(bool backward_too) {
+        const autograd::UsePrecision precision(precision_);
         if (!backward_too) {
             const autograd::NoGrad no_grad;
-            attention(q_, k_, v_, options_, precision_);
+            attention(q_, k_, v_, options_);
             return;
         }
         for (Tensor* x : {&q_, &k_, &v_})
             x->zero_grad();
-        attention(q_, k_, v_, options_, precision_).backward(dout_);
+        attention(q_, k_, v_, options_).backward(dout_);
     }
 
     // Of the hidden pairs nothing is counted. A pair takes two products in forward (scores, output), and five

@@ -45,10 +45,12 @@ public:
           search_(search),
           precision_(kit::precision_of(precision)),
           workload_(workload("multi30k")),
-          model_(transformer_config(workload_), autograd::Rng(1)) {}
+          model_(transformer_config(workload_), autograd::Rng(1)) {
+        model_.config.block.precision = precision_;
+    }
 
     std::vector<std::vector<int32_t>> run() const {
-        const auto stepper = model_.start(source(), precision_);
+        const auto stepper = model_.start(source());
         stepper->specials.ends = {};
         stepper->specials.never = {models::kEos};
         if (search_ == "sampling")
@@ -114,9 +116,10 @@ void measure_position(const Settings& s) {
     const Workload& w = workload("char_4096");
     models::StackConfig config = stack_config(w);
     config.max_length = s.position + (kRounds + 1) * kTokens;
+    config.block.precision = kit::precision_of(s.precision);
     const models::LanguageModel model(config, autograd::Rng(1));
     const std::vector<int32_t> text = random_ids(config.max_length, w.vocabulary, "text");
-    const auto stepper = model.start(Tokens(1, 1, {text[0]}), kit::precision_of(s.precision));
+    const auto stepper = model.start(Tokens(1, 1, {text[0]}));
     int64_t at = 0;
     const auto read = [&](int64_t count) {
         stepper->step(Tokens(1, count, {text.begin() + at, text.begin() + at + count}));

@@ -59,9 +59,10 @@ public:
           prompt_(s.prompt),
           model_(config_of(s.model), autograd::Rng(1)),
           text_(random_ids(model_.config.max_length, model_.config.vocabulary, "text")) {
+        model_.config.block.precision = precision_;
         if (!s.copies)
-            nn::pack_weights(model_, precision_);
-        stepper_ = model_.start(Tokens(1, 1, {text_[0]}), precision_);
+            nn::pack_weights(model_);
+        stepper_ = model_.start(Tokens(1, 1, {text_[0]}));
     }
 
     // Reads the prompt; or continues a short one, with the most probable token each time.

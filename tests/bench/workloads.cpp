@@ -174,7 +174,7 @@ models::StackConfig stack_config(const Workload& w) {
     return config;
 }
 
-Training::Training(const Workload& w, autograd::Precision precision) : precision_(precision) {
+Training::Training(const Workload& w, autograd::Precision precision) {
     const auto ids = [&](std::string_view name) {
         return Tokens(w.batch, w.length, random_ids(w.tokens(), w.vocabulary, name), models::kPad);
     };
@@ -187,7 +187,9 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
     };
     switch (w.family) {
         case Family::encoder_decoder: {
-            const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
+            models::TransformerConfig config = transformer_config(w);
+            config.block.precision = precision;
+            const auto* model = keep(std::make_shared<models::Transformer>(config, Rng(1)));
             loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const StepPart& at,
                                                                                 const Mode& mode) {
                 const Tokens targets = part(next, at);
@@ -196,7 +198,9 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
             break;
         }
         case Family::decoder: {
-            const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
+            models::StackConfig config = stack_config(w);
+            config.block.precision = precision;
+            const auto* model = keep(std::make_shared<models::LanguageModel>(config, Rng(1)));
             loss_ = [=, text = ids("text"), next = ids("next")](const StepPart& at, const Mode& mode) {
                 const Tokens targets = part(next, at);
                 return loss_of(model->loss(part(text, at), targets, mode, options), targets);
@@ -204,7 +208,8 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
             break;
         }
         case Family::classifier: {
-            const models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
+            models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
+            config.stack.block.precision = precision;
             const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
             std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
             for (int32_t& c : classes)
@@ -222,7 +227,7 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
 
 Real Training::step() {
     adam_->zero_grad();
-    const Tensor loss = loss_({}, Mode::train(Rng(1).fork(++steps_)).in(precision_)).loss;
+    const Tensor loss = loss_({}, Mode::train(Rng(1).fork(++steps_))).loss;
     loss.backward();
     adam_->step(kRate, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
     return loss.item();
@@ -230,9 +235,7 @@ Real Training::step() {
 
 Real Training::step(nn::DataParallel& parallel) {
     ++steps_;
-    const nn::StepGradient now = parallel.backward(
-        static_cast<int64_t>(steps_), Rng(1).fork(steps_),
-        [this](const StepPart& at, const Mode& mode) { return loss_(at, mode.in(precision_)); });
+    const nn::StepGradient now = parallel.backward(static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
     parallel.step(kRate, nn::clip_scale(now.norm, 1));
     return static_cast<Real>(now.loss);
 }

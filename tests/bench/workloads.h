@@ -60,7 +60,6 @@ private:
     nn::LossOf loss_;
     std::unique_ptr<nn::Adam> adam_;
     uint64_t steps_ = 0;
-    autograd::Precision precision_;
 };
 
 // count random ids from `first` to below `vocabulary`; which ones depends on `name` alone.

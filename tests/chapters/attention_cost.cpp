@@ -18,12 +18,12 @@ namespace {
 struct Recurrence {
     Recurrence(int64_t d, const Rng& rng)
         : in(d, d, rng.fork("in")), again(d, d, rng.fork("again"), {.bias = false}) {}
-    Tensor operator()(const Tensor& x) const {   // (B, T, d) -> (B, T, d)
-        const Tensor from_input = in(x, kEval);  // (B, T, d)
+    Tensor operator()(const Tensor& x) const {  // (B, T, d) -> (B, T, d)
+        const Tensor from_input = in(x);        // (B, T, d)
         std::vector<Tensor> states;
         for (int64_t t = 0; t < x.size(1); ++t) {
             const Tensor now = slice(from_input, 1, t, t + 1);  // (B, 1, d)
-            states.push_back(tanh(states.empty() ? now : now + again(states.back(), kEval)));
+            states.push_back(tanh(states.empty() ? now : now + again(states.back())));
         }
         return concat(states, 1);
     }
@@ -41,7 +41,7 @@ struct Convolution {
         const int64_t T = x.size(1);
         const Tensor edge = Tensor::zeros({x.size(0), 1, x.size(2)});
         const Tensor wide = concat({edge, x, edge}, 1);  // (B, T + 2, d)
-        return filters(concat({slice(wide, 1, 0, T), x, slice(wide, 1, 2, T + 2)}, 2), kEval);
+        return filters(concat({slice(wide, 1, 0, T), x, slice(wide, 1, 2, T + 2)}, 2));
     }
     void visit(nn::Visitor& v) const { v("filters", filters); }
     nn::Linear filters;

@@ -57,8 +57,8 @@ Tokens neighbour(const Tokens& ids, int64_t offset) {
 
 Tensor neighbour_loss(const Neighbours& model, const Tokens& ids) {
     const Tensor y = model.attended(ids);  // (B, T, d_model)
-    const Tensor of_left = cross_entropy(model.left(y, kEval), neighbour(ids, -1));
-    return of_left + cross_entropy(model.right(y, kEval), neighbour(ids, 1));
+    const Tensor of_left = cross_entropy(model.left(y), neighbour(ids, -1));
+    return of_left + cross_entropy(model.right(y), neighbour(ids, 1));
 }
 
 Neighbours trained(int64_t n_heads, uint64_t seed) {
@@ -77,8 +77,8 @@ Score score(const Neighbours& model) {
     const NoGrad no_grad;
     const Tokens ids = random_tokens(200, kLength, kSymbols, Rng(99));
     const Tensor y = model.attended(ids);
-    const double l = accuracy(model.left(y, kEval), neighbour(ids, -1)),
-                 r = accuracy(model.right(y, kEval), neighbour(ids, 1));
+    const double l = accuracy(model.left(y), neighbour(ids, -1)),
+                 r = accuracy(model.right(y), neighbour(ids, 1));
     return {static_cast<double>(neighbour_loss(model, ids).item()), (l + r) / 2};
 }
 

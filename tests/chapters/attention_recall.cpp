@@ -45,17 +45,17 @@ struct Recall {
     // q (B, 1, d), k (B, S, d) -> (B, 1, S)
     Tensor scores(const Tensor& q, const Tensor& k) const {
         if (compare == Compare::network)
-            return transpose(u(tanh(q + k), kEval), 1, 2);  // (B, S, d), then (B, S, 1), then (B, 1, S)
-        const Tensor products = matmul(q, k, true);         // (B, 1, S)
+            return transpose(u(tanh(q + k)), 1, 2);  // (B, S, d), then (B, S, 1), then (B, 1, S)
+        const Tensor products = matmul(q, k, true);  // (B, 1, S)
         return compare == Compare::dot ? products : products / std::sqrt(static_cast<Real>(q.size(2)));
     }
     // asked (B, 1), name and thing of the pairs (B, S) -> (B, 1, things)
     Tensor operator()(const Tokens& asked, const Tokens& name, const Tokens& thing) const {
-        const Tensor named = names(name), given = things(thing);                 // (B, S, d)
-        const Tensor pairs = named + given;                                      // (B, S, d)
-        const Tensor q = q_proj(names(asked), kEval), k = k_proj(pairs, kEval);  // (B, 1, d), (B, S, d)
-        const Tensor weights = softmax(scores(q, k));                            // (B, 1, S)
-        return out(matmul(weights, v_proj(pairs, kEval)), kEval);                // (B, 1, things)
+        const Tensor named = names(name), given = things(thing);   // (B, S, d)
+        const Tensor pairs = named + given;                        // (B, S, d)
+        const Tensor q = q_proj(names(asked)), k = k_proj(pairs);  // (B, 1, d), (B, S, d)
+        const Tensor weights = softmax(scores(q, k));              // (B, 1, S)
+        return out(matmul(weights, v_proj(pairs)));                // (B, 1, things)
     }
 
     nn::Embedding names, things;

@@ -49,7 +49,7 @@ struct Flow {
     Tensor y = model.tgt_embedding(read, mode);
     Tensor decoded = model.decoder(y, memory, {.mask = Mask::causal(), .mode = mode},
                                    {.mask = Mask::none(), .mode = mode});
-    Tensor logits = model.output(decoded, mode);
+    Tensor logits = model.output(decoded);
 };
 
 // The source on the left, the target on the right.

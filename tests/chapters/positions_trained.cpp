@@ -40,10 +40,10 @@ struct Before {
         v("out", out);
     }
     Tensor operator()(const Tokens& ids) const {
-        const Tensor x = positions(symbols(ids));              // (B, T, d)
-        const Tensor q = turned(q_proj(x, kEval), 1, 0);       // (B, T, d)
-        const Tensor k = turned(k_proj(x, kEval), 1, 0);       // (B, T, d)
-        return out(attention(q, k, v_proj(x, kEval)), kEval);  // (B, T, symbols)
+        const Tensor x = positions(symbols(ids));  // (B, T, d)
+        const Tensor q = turned(q_proj(x), 1, 0);  // (B, T, d)
+        const Tensor k = turned(k_proj(x), 1, 0);  // (B, T, d)
+        return out(attention(q, k, v_proj(x)));    // (B, T, symbols)
     }
 
     nn::Embedding symbols;

@@ -90,7 +90,7 @@ struct MirrorModel {
         v("norm", norm);
         v("out", out);
     }
-    Tensor operator()(const Tokens& ids) const { return out(norm(stack(positions(symbols(ids)))), kEval); }
+    Tensor operator()(const Tokens& ids) const { return out(norm(stack(positions(symbols(ids))))); }
     nn::Embedding symbols;
     nn::PositionalEncoding positions;
     Stack stack;

@@ -70,7 +70,7 @@ void exclusive_or(std::ostream& out) {
     Rows rows = {{"x", "x W1 + b1", "after ReLU", "output, first number"}};
     const std::vector<std::vector<Real>> inputs = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
     for (const auto& input : inputs) {
-        const Tensor x = Tensor::from({1, 2}, input), before = ffn.linear1(x, kEval);
+        const Tensor x = Tensor::from({1, 2}, input), before = ffn.linear1(x);
         const Tensor y = ffn(x, kEval);
         rows.push_back({vector_text(x, 0), vector_text(before, 0), vector_text(relu(before), 0),
                         fixed(static_cast<double>(y.data()[0]), 0)});

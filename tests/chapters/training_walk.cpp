@@ -24,12 +24,12 @@ struct Step {
 // The steps of models::EncoderLayer (post-norm, no dropout).
 std::vector<Step> walk(const models::EncoderLayer& layer, const Tensor& x) {
     const nn::MultiHeadAttention& attention = layer.self_attention;
-    const Tensor qkv = attention.in_proj(x, kEval);
+    const Tensor qkv = attention.in_proj(x);
     const Tensor heads = self_attention(qkv, {.n_heads = attention.n_heads});
-    const Tensor attended = attention.out_proj(heads, kEval);
+    const Tensor attended = attention.out_proj(heads);
     const Tensor y = layer.residual1.norm(x + attended);
-    const Tensor hidden = relu(layer.feed_forward.linear1(y, kEval));
-    const Tensor processed = layer.feed_forward.linear2(hidden, kEval);
+    const Tensor hidden = relu(layer.feed_forward.linear1(y));
+    const Tensor processed = layer.feed_forward.linear2(hidden);
     return {{"x", x},
             {"q, k and v of all heads: x times W_Q, W_K, W_V", qkv},
             {"weighted means of the heads, side by side", heads},

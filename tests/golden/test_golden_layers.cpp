@@ -48,9 +48,9 @@ const auto kEvaluate = [](const auto& module, const Tensor& x) { return module(x
 
 const Cases kLayers = {
     {"linear", layer(
-                   +[] { return Linear(5, 7, Rng(1)); }, kEvaluate)},
+                   +[] { return Linear(5, 7, Rng(1)); }, kApply)},
     {"linear_no_bias", layer(
-                           +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kEvaluate)},
+                           +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kApply)},
     {"layer_norm_1e-5", layer(
                             +[] { return Norm(5); }, kApply)},
     {"layer_norm_1e-12", layer(

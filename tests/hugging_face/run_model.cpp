@@ -139,7 +139,7 @@ private:
                 const Tensor y = logits(model, Mode::eval());
                 results_.push_back({"logits", y});
                 if constexpr (std::is_same_v<Model, TextEncoder>)
-                    results_.push_back({"pooled", model.pooled(y, Mode::eval())});
+                    results_.push_back({"pooled", model.pooled(y)});
             } else if (task == "train") {
                 if constexpr (!std::is_same_v<Model, TextEncoder>)
                     train(model, tasks.at(++i));

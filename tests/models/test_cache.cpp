@@ -113,7 +113,7 @@ TEST_CASE("cache: sentences that read the same source have the bits that copies 
         {{0, 1, 2, 3}, {0, 1, 2}}, {{1, 1, 0, 1, 3}, {4, 0, 2}}, {{3}, {0, 0}}, {{2, 3, 3}, {2, 1, 0, 0, 0}}};
     for (const auto& [first, second] : plans)
         for (const int64_t t : {1, 3}) {
-            nn::KeyValueCache cache(layer.project(memory, Mode::eval()));
+            nn::KeyValueCache cache(layer.project(memory));
             Ids sources = {0, 1, 2, 3};
             for (const Ids& rows : {first, second}) {
                 cache.select(rows);

@@ -55,7 +55,7 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
         nn::Probe seen;
         const Tensor logits = m(ids, Mode::eval(&seen));
         CHECK(logits.shape() == Shape({2, 6, 11}));
-        const Tensor x = m.backbone(ids, Mask::key_counts({6, 3}), kEval.in(Precision::float32));
+        const Tensor x = m.backbone(ids, Mask::key_counts({6, 3}), kEval);
         const Tensor h = autograd::matmul(x, m.transform.weight) + m.transform.bias.tensor();
         const Tensor active = kind == "gpt2"                     ? autograd::gelu_tanh(h)
                               : kind == "bert" || kind == "bare" ? autograd::gelu(h)
@@ -153,8 +153,7 @@ TEST_CASE("classifier: the mean of the real tokens, or the first", "[models][cla
             const Tokens ids = padded(sentences({6, 3}, 4), 8);
             const Tensor logits = m(ids, kEval);
             REQUIRE(logits.shape() == Shape({2, 3}));
-            const Tensor x =
-                m.backbone(ids, Mask::key_counts({6, 3}), kEval.in(Precision::float32));  // (2, 8, 12)
+            const Tensor x = m.backbone(ids, Mask::key_counts({6, 3}), kEval);  // (2, 8, 12)
             std::vector<double> expected;
             for (int64_t b = 0; b < 2; ++b)
                 for (int64_t c = 0; c < 3; ++c) {

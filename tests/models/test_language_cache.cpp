@@ -140,10 +140,11 @@ TEST_CASE("language model cache: only the last position's logits", "[models][lm]
     for (const std::string& kind : kStacks)
         for (const Precision p : {Precision::float32, Precision::bf16}) {
             INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
-            const LanguageModel model = stirred(small_stack(kind));
+            LanguageModel model = stirred(small_stack(kind));
+            model.config.block.precision = p;
             const Tokens ids = drawn(3, 9, 8);
-            const Tensor whole = model(ids, kEval.in(p));
-            const auto stepper = model.start(ids, p);
+            const Tensor whole = model(ids, kEval);
+            const auto stepper = model.start(ids);
             for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 5}, {5, 6}, {6, 9}}) {
                 const Tensor last = stepper->step(ids.slice(begin, end), Logits::last);
                 CHECK(last.shape() == Shape({3, 1, model.config.vocabulary}));

@@ -39,6 +39,7 @@ StackConfig config_of(const std::string& kind) {
 template <class Model>
 Model stirred(Model model, Precision p) {
     stir(model);
+    block_of(model.config).precision = p;
     for (const nn::NamedParameter& parameter : nn::parameters(model))
         if (p == Precision::bf16 && parameter.is_table)
             autograd::kernels::cpu().unary(autograd::kernels::Unary::to_bf16, parameter.tensor.numel(),
@@ -52,8 +53,8 @@ Tokens drawn(int64_t batch, int64_t length) {
 }
 
 // A prompt, then a token at a time.
-std::vector<Tensor> steps(const LanguageModel& model, const Tokens& text, int64_t prompt, Precision p) {
-    const auto stepper = model.start(text, p);
+std::vector<Tensor> steps(const LanguageModel& model, const Tokens& text, int64_t prompt) {
+    const auto stepper = model.start(text);
     std::vector<Tensor> all = {stepper->step(text.slice(0, prompt))};
     for (int64_t t = prompt; t < text.length(); ++t)
         all.push_back(stepper->step(text.slice(t, t + 1), Logits::last));
@@ -79,17 +80,17 @@ TEST_CASE("packed models: the same bits as before, of every kind, set and batch"
                 const std::vector<int64_t> batches = {1, 2, 64}, prompts = {1, 20};
                 for (const int64_t batch : batches)
                     for (const int64_t prompt : prompts)
-                        expected.push_back(steps(model, drawn(batch, 24), prompt, p));
-                const Tensor whole = model(drawn(2, 24), Mode::eval().in(p));
-                nn::pack_weights(model, p);
+                        expected.push_back(steps(model, drawn(batch, 24), prompt));
+                const Tensor whole = model(drawn(2, 24), Mode::eval());
+                nn::pack_weights(model);
                 std::size_t at = 0;
                 for (const int64_t batch : batches)
                     for (const int64_t prompt : prompts) {
                         INFO(*name << ", " << kind << ", " << autograd::kPrecisionNames[int(p)] << ", batch "
                                    << batch << ", prompt " << prompt);
-                        check_same(steps(model, drawn(batch, 24), prompt, p), expected[at++]);
+                        check_same(steps(model, drawn(batch, 24), prompt), expected[at++]);
                     }
-                CHECK(same_bits(model(drawn(2, 24), Mode::eval()), whole));  // in the precision it names now
+                CHECK(same_bits(model(drawn(2, 24), Mode::eval()), whole));
             }
     }
     kernels::use(kernels::available()[0]);
@@ -102,9 +103,8 @@ TEST_CASE("packed models: which parameters, and how many bytes", "[models][packe
             INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
             LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
             const int64_t count = nn::parameter_count(model);
-            nn::pack_weights(model, p);
+            nn::pack_weights(model);
             CHECK(nn::parameter_count(model) == count);
-            CHECK(model.config.block.precision == p);
             for (const nn::NamedParameter& parameter : nn::all_parameters(model)) {
                 INFO(parameter.name);
                 const bool wanted = parameter.name.ends_with("weight") || parameter.name == "output.table" ||
@@ -136,19 +136,21 @@ TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "
         INFO(p.name);
         const int64_t before = storage_statistics().bytes_in_use;
         const int64_t bytes = p.tensor.numel() * int64_t(sizeof(Real));
-        nn::pack_weight(p, Precision::bf16);
-        nn::pack_weight(p, Precision::bf16);  // once more does nothing
+        const autograd::UsePrecision bf16(Precision::bf16);
+        nn::pack_weight(p);
+        nn::pack_weight(p);  // once more does nothing
         const bool packed = p.is_matrix || p.is_table;
         CHECK(storage_statistics().bytes_in_use == before - (packed ? bytes / 2 : 0));
+        const autograd::UsePrecision float32(Precision::float32);
         if (packed)
-            CHECK(error_of([&] { nn::pack_weight(p, Precision::float32); }) ==
+            CHECK(error_of([&] { nn::pack_weight(p); }) ==
                   "[pack_weight] " + p.name + " is packed in the other precision");
     }
 }
 
 TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models][packed]") {
     LanguageModel model(config_of("gpt2"), Rng(1));
-    nn::pack_weights(model, Precision::bf16);
+    nn::pack_weights(model);
     CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table));
     CHECK(nn::describe(model).find("packed") != std::string::npos);
 }
@@ -156,18 +158,20 @@ TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models
 TEST_CASE("packed models: a classifier computes in the precision that it was packed for",
           "[models][packed]") {
     Classifier model({.stack = config_of("bert"), .classes = 3}, Rng(1));
-    nn::pack_weights(model, Precision::bf16);
-    CHECK(model.config.stack.block.precision == Precision::bf16);
+    model.config.stack.block.precision = Precision::bf16;
+    nn::pack_weights(model);
+    CHECK(model.backbone.encoder.layers[0].feed_forward.linear1.weight->packed()->precision ==
+          Precision::bf16);
     CHECK(model(drawn(1, 3), Mode::eval()).shape() == autograd::Shape{1, 3});
 }
 
 TEST_CASE("packed models: the other precision, training, cloning and saving throw",
           "[models][packed][errors]") {
     LanguageModel model(config_of("llama"), Rng(1));
-    nn::pack_weights(model, Precision::bf16);
+    nn::pack_weights(model);
     const Tokens text = drawn(1, 3);
-    CHECK(
-        error_of([&] { model.start(text, Precision::float32)->step(text); }).starts_with("[packed weight] "));
+    model.config.block.precision = Precision::bf16;
+    CHECK(error_of([&] { model.start(text)->step(text); }).starts_with("[packed weight] "));
     CHECK(error_of([&] { nn::clone(model); }).starts_with("[Tensor] this weight "));
     CHECK(error_of([&] { nn::freeze(model, false); }).starts_with("[Tensor] this weight "));
     const Folder folder;
@@ -184,13 +188,13 @@ TEST_CASE("packed models: translators and classifiers too", "[models][packed]") 
             const Tokens src = padded(sentences({4, 7, 2}, 3));
             const auto written = [&] {
                 std::vector<Ids> all;
-                for (const Hypothesis& h : greedy(*model.start(src, p), 12))
+                for (const Hypothesis& h : greedy(*model.start(src), 12))
                     all.push_back(h.ids);
                 return all;
             };
             const auto expected = written();
-            const Tensor logits = model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval().in(p));
-            nn::pack_weights(model, p);
+            const Tensor logits = model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval());
+            nn::pack_weights(model);
             CHECK(written() == expected);
             CHECK(same_bits(model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval()), logits));
         }

@@ -120,16 +120,21 @@ TEST_CASE("precision: decoding", "[models][bf16][decoding][lm]") {
         });
 }
 
-TEST_CASE("precision: the mode's, or that of the model's configuration as it is now", "[models][bf16]") {
+TEST_CASE("precision: that of the model's configuration as it is now, wherever it is called",
+          "[models][bf16]") {
     auto model = in_precision<Classifier>(ClassifierConfig{.stack = small_stack("bert"), .classes = 2}, {});
     const Tokens ids = padded({kOne, kOther});
-    const Tensor exact = model(ids, Mode::eval()), rounded = model(ids, Mode::eval().in(Precision::bf16));
-    CHECK_FALSE(same_bits(exact, rounded));
+    const Tensor exact = model(ids, Mode::eval());
     model.config.stack.block.precision = Precision::bf16;
-    CHECK(same_bits(model(ids, Mode::eval()), rounded));
-    CHECK(same_bits(model(ids, Mode::eval().in(Precision::float32)), exact));
-    // A part of it does not know the configuration, and does not guess.
-    CHECK_THROWS_WITH(model.backbone(ids, Mask::none(), Mode::eval()),
-                      "[Backbone] the mode names no precision; give it the model's: "
-                      "mode.in(config.block.precision)");
+    const Tensor rounded = model(ids, Mode::eval());
+    CHECK_FALSE(same_bits(exact, rounded));
+    {
+        const UsePrecision other(Precision::float32);
+        CHECK(same_bits(model(ids, Mode::eval()), rounded));
+        CHECK(UsePrecision::active() == Precision::float32);
+    }
+    const UsePrecision other(Precision::bf16);
+    model.config.stack.block.precision = Precision::float32;
+    CHECK(same_bits(model(ids, Mode::eval()), exact));
+    CHECK(UsePrecision::active() == Precision::bf16);
 }

@@ -80,7 +80,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
         CHECK(packed_in(packed) == precision);
         if (precision == Precision::float32)
             CHECK(whole("All") == packed("All"));
-        nn::pack_weights(whole.model, precision);  // in bf16 this rounds the embedding, too
+        nn::pack_weights(whole.model);  // in bf16 this rounds the embedding, too
         CHECK(whole("All") == packed("All"));
     }
     CHECK(packed_in(Writer::load(folder.path, {.packed = true})) == Precision::float32);

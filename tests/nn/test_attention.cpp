@@ -53,7 +53,7 @@ Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const
             }
         }
     }
-    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated), Mode::eval()));
+    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated)));
     return r;
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     // Where each query sees one key only, exchanging two values exchanges just these rows.
     const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
     const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
-    const Tensor kv = self.project(query, Mode::eval());  // (1, 4, 24)
+    const Tensor kv = self.project(query);  // (1, 4, 24)
     KeyValueCache cache(kv);
     const Pass pass = {.mask = diagonal, .mode = Mode::eval(), .cache = &cache};
     const Tensor straight = self(query, Tensor(), pass);

@@ -24,7 +24,7 @@ TEST_CASE("gradients: Linear, with bias and without", "[nn][gradcheck]") {
             const auto all = leaves(layer, {random(r.x, 2)});
             CHECK(all.size() == (bias ? 3 : 2));
             check_gradients(bias ? "Linear" : "Linear without bias", all,
-                            [&] { return layer(all.back().tensor, Mode::eval()); });
+                            [&] { return layer(all.back().tensor); });
         }
     }
 }

@@ -26,7 +26,7 @@ TEST_CASE("Linear: x W + b, the weight as (in, out)", "[nn][layers]") {
     CHECK(layer.bias->shape() == Shape({3}));
     put(layer.weight, {1, 2, 3, 10, 20, 30});
     put(layer.bias, {Real(0.5), 0, -1});
-    const Tensor y = layer(Tensor::from({1, 2, 2}, {1, 1, 2, -1}), Mode::eval());
+    const Tensor y = layer(Tensor::from({1, 2, 2}, {1, 1, 2, -1}));
     CHECK(y.shape() == Shape({1, 2, 3}));
     CHECK(y.to_vector() == std::vector<Real>{Real(11.5), 22, 32, Real(-7.5), -16, -25});
 
@@ -34,8 +34,8 @@ TEST_CASE("Linear: x W + b, the weight as (in, out)", "[nn][layers]") {
     CHECK_FALSE(without.bias->defined());
     CHECK(parameters(without).size() == 1);
     put(without.weight, {1, 2, 3, 10, 20, 30});
-    CHECK(without(Tensor::from({1, 2}, {1, 1}), Mode::eval()).to_vector() == std::vector<Real>{11, 22, 33});
-    CHECK(error_of([&] { layer(Tensor::zeros({1, 3}), Mode::eval()); }) != "");
+    CHECK(without(Tensor::from({1, 2}, {1, 1})).to_vector() == std::vector<Real>{11, 22, 33});
+    CHECK(error_of([&] { layer(Tensor::zeros({1, 3})); }) != "");
 }
 
 TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
@@ -257,7 +257,7 @@ TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     const autograd::NoGrad no_grad;
     const Tensor x = random({2, 10, 512}, 3);
     const FeedForward feed_forward(512, 2048, Rng(4));
-    CHECK(feed_forward.linear1(x, Mode::eval()).shape() == Shape({2, 10, 2048}));
+    CHECK(feed_forward.linear1(x).shape() == Shape({2, 10, 2048}));
     CHECK(feed_forward(x, Mode::eval()).shape() == Shape({2, 10, 512}));
     CHECK(Norm(512)(x).shape() == Shape({2, 10, 512}));
     const PositionalEncoding positions(Positions::sinusoidal, 100, 512, Rng(5));
@@ -265,7 +265,7 @@ TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     CHECK(positions(x).shape() == Shape({2, 10, 512}));
     CHECK(Embedding(1000, 512, Rng(6))(Tokens(2, 10, std::vector<int32_t>(20, 7))).shape() ==
           Shape({2, 10, 512}));
-    CHECK(Linear(512, 1000, Rng(7))(x, Mode::eval()).shape() == Shape({2, 10, 1000}));
+    CHECK(Linear(512, 1000, Rng(7))(x).shape() == Shape({2, 10, 1000}));
 }
 
 TEST_CASE("pooling: long texts are pooled to the same bits, too", "[nn][layers]") {
@@ -303,7 +303,7 @@ TEST_CASE("probe: sees the hidden values, changes no bit, and says what it has n
     Probe seen;
     const Tensor y = layer(x, Mode::eval(&seen));
     CHECK(same_bits(y, layer(x, Mode::eval())));
-    const auto expected = [&](const Tensor& in) { return autograd::relu(layer.linear1(in, Mode::eval())); };
+    const auto expected = [&](const Tensor& in) { return autograd::relu(layer.linear1(in)); };
     const Tensor hidden = seen.of(layer);
     CHECK(same_bits(hidden, expected(x)));
     CHECK(hidden.shape() == Shape({2, 3, 6}));

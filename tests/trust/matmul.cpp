@@ -140,7 +140,8 @@ private:
             std::copy(rows.begin(), rows.end(), b.mutable_data() + i * p.g.k * p.g.n);
         }
         autograd::kernels::use(autograd::kernels::available()[0]);
-        const Tensor c = matmul(a, b, p.g.b_transposed, p.precision);
+        const autograd::UsePrecision precision(p.precision);
+        const Tensor c = matmul(a, b, p.g.b_transposed);
         for (int64_t i = 0; i < p.batch_a * p.batch_b; ++i) {
             Operands x = of_a[static_cast<std::size_t>(i / p.batch_b)];
             x.b = of_b[static_cast<std::size_t>(i % p.batch_b)].b;

@@ -41,9 +41,8 @@ static Tensor back(const F& f, const Tensor& x, const Tensor& dout) {
 static Tensor run_links(const Transformer& model, const Batch& example, Values& v) {
     const models::DecoderLayer& layer = model.decoder.layers[0];
     const nn::MultiHeadAttention& cross = layer.cross_attention;
-    const auto evaluated = [](const auto& f) { return [&](const Tensor& x) { return f(x, Mode::eval()); }; };
     const auto loss = [&](const Tensor& x) { return cross_entropy(x, example.tgt.slice(1, 5)); };
-    const auto ffn = evaluated(layer.feed_forward);
+    const auto ffn = [&](const Tensor& x) { return layer.feed_forward(x, Mode::eval()); };
     const auto last_block = [&](const Tensor& x) { return layer.residual3(x, Mode::eval(), ffn); };
     const auto heads = [&](const Tensor& weights) { return matmul(weights, v("cross.v")); };
     const auto weights = [](const Tensor& x) { return softmax(x); };
@@ -55,10 +54,10 @@ static Tensor run_links(const Transformer& model, const Batch& example, Values& 
     const Tensor dlogits = back(loss, v("logits.all"), 1);  // (1, T, V)
     v.keep("dlogits", "VT", by_symbol(dlogits));
     v.keep("dlogits.right", "iT", gather(dlogits, example.tgt.slice(1, 5)));
-    const Tensor ddecoded = v.keep("ddecoded", "Ti", back(evaluated(model.output), v("decoded"), dlogits));
+    const Tensor ddecoded = v.keep("ddecoded", "Ti", back(model.output, v("decoded"), dlogits));
     const Tensor dinformed = v.keep("dinformed", "Ti", back(last_block, v("informed"), ddecoded));
     const Tensor dout = v.keep("dout", "Ti", back(layer.residual2.norm, v("informed.sum"), dinformed));
-    const Tensor dmerged = v.keep("dmerged", "Ti", back(evaluated(cross.out_proj), v("cross.merged"), dout));
+    const Tensor dmerged = v.keep("dmerged", "Ti", back(cross.out_proj, v("cross.merged"), dout));
     const Tensor dweights = v.keep("dweights", "TS", back(heads, v("cross.weights"), split_heads(dmerged)));
     const Tensor dscaled = v.keep("dscaled", "TS", back(weights, v("cross.scaled"), dweights));
     const Tensor dq = v.keep("dq", "Ti", back(scaled, 0 * dout, dscaled));  // linear in q: any q will do

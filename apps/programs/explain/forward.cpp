@@ -44,7 +44,7 @@ static Tensor attend(Values& values, const std::string& name, const nn::MultiHea
     const Tensor heads = keep(".heads", of_x, matmul(weights, v));           // (1, H, T, D)
     const Tensor merged =
         keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), {x.size(0), x.size(1), x.size(2)}));
-    const Tensor out = keep(".out", of_x, layer.out_proj(merged, nn::Mode::eval()));  // (1, T, d_model)
+    const Tensor out = keep(".out", of_x, layer.out_proj(merged));  // (1, T, d_model)
 
     nn::Probe seen;
     check_same(name, out, layer(x, memory, {.mask = mask, .mode = nn::Mode::eval(&seen)}));
@@ -160,7 +160,7 @@ Values forward(const models::Transformer& model, const models::Batch& example) {
                {"said", names_of(said.ids())}};
     const Tensor memory = encode(v, model, example.src);                                // (1, S, d_model)
     const Tensor decoded = decode(v, model, read, memory, Mask::padding(example.src));  // (1, T, d_model)
-    const Tensor logits = v.keep("logits.all", "", model.output(decoded, nn::Mode::eval()));  // (1, T, V)
+    const Tensor logits = v.keep("logits.all", "", model.output(decoded));              // (1, T, V)
     check_same("logits", logits, model(example.src, read, nn::Mode::eval()));
     v.keep("logits", "VT", by_symbol(logits));
     v.keep("softmax", "VT#", by_symbol(softmax(logits)));

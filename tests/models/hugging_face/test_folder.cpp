@@ -506,7 +506,8 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
             save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
             const hugging_face::Folder opened(folder.path);
             LanguageModel later = load_hugging_face<LanguageModel>(opened);
-            nn::pack_weights(later, p);
+            later.config.block.precision = p;
+            nn::pack_weights(later);
 
             std::vector<int64_t> bytes;  // after each tensor
             const LanguageModel loaded = load_hugging_face<LanguageModel>(

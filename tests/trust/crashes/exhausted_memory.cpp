@@ -112,7 +112,7 @@ std::vector<Operation> files(const std::string& saved, const Folder& others) {
             {"packing weights", [] {
                  return Call([] {
                      const auto model = language_model();
-                     nn::pack_weights(*model, models::Precision::float32);
+                     nn::pack_weights(*model);
                      const auto prompt = tests::padded(tests::sentences({5, 5}, 1));
                      return hash_of(models::greedy(*model->start(prompt), 3));
                  });

@@ -35,7 +35,7 @@ Case layer(Dice& draw) {
     switch (draw.below(4)) {
         case 0:
             c.name = "Linear";
-            add_module(c, Linear(D, N, rng(draw), {.bias = bias}), [=](const Linear& l) { return l(x, m); });
+            add_module(c, Linear(D, N, rng(draw), {.bias = bias}), [=](const Linear& l) { return l(x); });
             break;
         case 1: {
             const auto kind = static_cast<NormKind>(draw.below(std::ssize(kNormKindNames)));

@@ -18,12 +18,12 @@ void draw_matmul(OpCase& c, Dice& draw) {
     const bool small = m * k + k * n + m * n < 3000;
     const Shape batch = draw.one_in(2) || !small ? Shape{} : Shape{1 + draw.below(3), 1 + draw.below(4)};
     const bool transposed = c.option("transposed", draw.one_in(2));
-    const Precision precision = any_precision(c, draw);
+    any_precision(c, draw);
     const Tensor a = c.leaf("a", any_numbers(draw, with_matrix(any_narrowed(draw, batch), m, k)));
     const Shape b_batch = any_narrowed(draw, batch);
     const Tensor b =
         c.leaf("b", any_numbers(draw, transposed ? with_matrix(b_batch, n, k) : with_matrix(b_batch, k, n)));
-    c.returns([=] { return matmul(a, b, transposed, precision); });
+    c.returns([=] { return matmul(a, b, transposed); });
 }
 
 // The inputs of a layer, and its weights: matrices of small numbers, and biases that may be left out.
@@ -51,45 +51,45 @@ private:
 
 void draw_linear(OpCase& c, Dice& draw) {
     Layer l(c, draw);
-    const Precision p = any_precision(c, draw);
+    any_precision(c, draw);
     const Tensor w = l.matrix("weight", l.in, l.out), b = l.bias("bias", l.out);
-    c.returns([=, x = l.x] { return linear(x, w, b, p); });
+    c.returns([=, x = l.x] { return linear(x, w, b); });
 }
 
 void draw_linear_transposed(OpCase& c, Dice& draw) {
     Layer l(c, draw);
-    const Precision p = any_precision(c, draw);
+    any_precision(c, draw);
     const Tensor w = l.matrix("weight", l.out, l.in), b = l.bias("bias", l.out);
-    c.returns([=, x = l.x] { return linear_transposed(x, w, b, p); });
+    c.returns([=, x = l.x] { return linear_transposed(x, w, b); });
 }
 
 void draw_linear_columns(OpCase& c, Dice& draw) {
     Layer l(c, draw);
-    const Precision p = any_precision(c, draw);
+    any_precision(c, draw);
     const int64_t others = draw.below(20), first = c.option("first", draw.below(others + 1));
     const int64_t count = c.option("count", l.out);
     const Tensor w = l.matrix("weight", l.in, l.out + others), b = l.bias("bias", l.out + others);
-    c.returns([=, x = l.x] { return linear_columns(x, w, b, first, count, p); });
+    c.returns([=, x = l.x] { return linear_columns(x, w, b, first, count); });
 }
 
 void draw_linear_activation(OpCase& c, Dice& draw) {
     Layer l(c, draw);
     const Activation f = any_activation(c, draw);
-    const Precision p = any_precision(c, draw);
+    any_precision(c, draw);
     const Tensor w = l.matrix("weight", l.in, l.out), b = l.bias("bias", l.out);
-    c.returns([=, x = l.x] { return linear_activation(x, w, b, f, p); });
+    c.returns([=, x = l.x] { return linear_activation(x, w, b, f); });
 }
 
 template <bool kGated>
 void draw_feed_forward(OpCase& c, Dice& draw) {
     Layer l(c, draw);
     const Activation f = any_activation(c, draw);
-    const Precision p = any_precision(c, draw);
+    any_precision(c, draw);
     const int64_t hidden = any_size(draw), width = kGated ? 2 * hidden : hidden;
     const Tensor w1 = l.matrix("w1", l.in, width), b1 = l.bias("b1", width);
     const Tensor w2 = l.matrix("w2", hidden, l.out), b2 = l.bias("b2", l.out);
     const auto op = kGated ? gated_feed_forward : feed_forward;
-    c.returns([=, x = l.x] { return op(x, w1, b1, w2, b2, f, p); });
+    c.returns([=, x = l.x] { return op(x, w1, b1, w2, b2, f); });
 }
 
 void draw_glu(OpCase& c, Dice& draw) {

@@ -73,9 +73,9 @@ autograd::Activation any_activation(OpCase& c, Dice& draw) {
     return static_cast<autograd::Activation>(f);
 }
 
-autograd::Precision any_precision(OpCase& c, Dice& draw) {
+void any_precision(OpCase& c, Dice& draw) {
     const bool bf16 = c.option("bf16", draw.one_in(4));
-    return bf16 ? autograd::Precision::bf16 : autograd::Precision::float32;
+    c.precision = bf16 ? autograd::Precision::bf16 : autograd::Precision::float32;
 }
 
 Real any_rate(OpCase& c, Dice& draw, const Shape& shape, const autograd::Rng& rng) {

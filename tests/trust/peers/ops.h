@@ -51,10 +51,15 @@ public:
     // What it returns. Backward begins at those that have a graph.
     std::function<std::vector<Tensor>()> f;
 
+    // In the case's precision.
     template <class F>
     void returns(const F& one) {
-        f = [one]() -> std::vector<Tensor> { return {one()}; };
+        f = [one, p = precision]() -> std::vector<Tensor> {
+            const autograd::UsePrecision use(p);
+            return {one()};
+        };
     }
+    autograd::Precision precision = autograd::Precision::float32;
 
 private:
     std::string words_;
@@ -97,7 +102,7 @@ inline std::vector<int64_t> sizes_of(const Shape& shape) {
 Tokens any_ids(Dice& draw, int64_t batch, int64_t length, int64_t vocabulary, bool padded = false);
 autograd::Activation any_activation(OpCase& c, Dice& draw);
 // Sometimes bfloat16.
-autograd::Precision any_precision(OpCase& c, Dice& draw);
+void any_precision(OpCase& c, Dice& draw);
 // A rate, and the mask that this generator makes for a tensor of this shape, from what it leaves of ones.
 Real any_rate(OpCase& c, Dice& draw, const Shape& shape, const autograd::Rng& rng);
 

@@ -127,6 +127,11 @@ int Draw::op(const char* name, std::vector<int> inputs, Call call, Traits traits
                  .exact = traits.exact,
                  .sums = traits.sums,
                  .bf16 = traits.bf16};
+    if (node.bf16)
+        node.call = [call = std::move(node.call)](const Inputs& in, Branches& branches) {
+            const autograd::UsePrecision bf16(Precision::bf16);
+            return call(in, branches);
+        };
     node.no_grad = no_grad_left > 0;
     no_grad_left -= no_grad_left > 0;
     Inputs x;

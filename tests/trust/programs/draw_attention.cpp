@@ -102,7 +102,7 @@ void draw_three(Draw& d) {
             AttentionOptions options = s.options();
             Tensor w;
             options.weights = weights ? &w : nullptr;
-            const Tensor out = attention(in[0], in[1], in[2], options, s.p);
+            const Tensor out = attention(in[0], in[1], in[2], options);
             return weights ? w.detach() : out;
         },
         [&] {
@@ -118,7 +118,7 @@ void draw_packed(Draw& d) {
         const int qkv = d.like({s.batch, s.queries, (s.heads + 2 * s.groups) * s.d});
         d.op(
             "self_attention", {qkv},
-            [s](const Inputs& in, Branches&) { return self_attention(in[0], s.options(), s.p); },
+            [s](const Inputs& in, Branches&) { return self_attention(in[0], s.options()); },
             s.traits(d.size_of(qkv)));
         return;
     }
@@ -127,7 +127,7 @@ void draw_packed(Draw& d) {
               kv = d.like({s.batch, s.keys, 2 * s.groups * s.d});
     d.op(
         "cross_attention", {q, kv},
-        [s](const Inputs& in, Branches&) { return cross_attention(in[0], in[1], s.options(), s.p); },
+        [s](const Inputs& in, Branches&) { return cross_attention(in[0], in[1], s.options()); },
         s.traits(d.size_of(kv)));
 }
 

@@ -38,7 +38,7 @@ void draw_matmul(Draw& d) {
             return;
         b = d.like(other);
     }
-    d.op("matmul", {a, b}, [=](const Inputs& in, Branches&) { return matmul(in[0], in[1], transposed, p); },
+    d.op("matmul", {a, b}, [=](const Inputs& in, Branches&) { return matmul(in[0], in[1], transposed); },
          {.arguments = join(transposed ? "transposed, " : "", text(p)),
           .bf16 = p == Precision::bf16,
           .size = size_of_sums(d.size_of(a), d.size_of(b), k)});
@@ -59,27 +59,25 @@ void draw_linear(Draw& d) {
     const Traits traits = {.arguments = text(p), .bf16 = p == Precision::bf16, .size = size};
     if (kind == 0) {
         d.op(
-            "linear", inputs, [=](const Inputs& in, Branches&) { return linear(in[0], in[1], bias(in), p); },
+            "linear", inputs, [=](const Inputs& in, Branches&) { return linear(in[0], in[1], bias(in)); },
             traits);
     } else if (kind == 1) {
         d.op(
             "linear_transposed", inputs,
-            [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in), p); },
-            traits);
+            [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in)); }, traits);
     } else if (kind == 2) {
         const int64_t first = d.below(n + 1), count = d.below(n - first + 1);
-        d.op("linear_columns", inputs,
-             [=](const Inputs& in, Branches&) {
-                 return linear_columns(in[0], in[1], bias(in), first, count, p);
-             },
-             {.arguments = join(count, " from ", first, ", ", text(p)), .bf16 = traits.bf16, .size = size});
+        d.op(
+            "linear_columns", inputs,
+            [=](const Inputs& in, Branches&) { return linear_columns(in[0], in[1], bias(in), first, count); },
+            {.arguments = join(count, " from ", first, ", ", text(p)), .bf16 = traits.bf16, .size = size});
     } else {
         const auto f = static_cast<Activation>(d.below(static_cast<int>(Activation::count)));
         d.op("linear_activation", inputs,
              [=](const Inputs& in, Branches& b) {
                  if (f == Activation::relu && b.wanted)
-                     b.sign(linear(in[0], in[1], bias(in), p));
-                 return linear_activation(in[0], in[1], bias(in), f, p);
+                     b.sign(linear(in[0], in[1], bias(in)));
+                 return linear_activation(in[0], in[1], bias(in), f);
              },
              {.arguments = join(autograd::kActivationNames[static_cast<int>(f)], ", ", text(p)),
               .bf16 = traits.bf16,
@@ -100,11 +98,11 @@ void draw_feed_forward(Draw& d) {
     d.op(gated ? "gated_feed_forward" : "feed_forward", {x, w1, b1, w2, b2},
          [=](const Inputs& in, Branches& b) {
              if (f == Activation::relu && b.wanted) {
-                 const Tensor h = linear(in[0], in[1], in[2], p).detach();
+                 const Tensor h = linear(in[0], in[1], in[2]).detach();
                  b.sign(gated ? slice(h, -1, 0, hidden) : h);
              }
-             return gated ? gated_feed_forward(in[0], in[1], in[2], in[3], in[4], f, p)
-                          : feed_forward(in[0], in[1], in[2], in[3], in[4], f, p);
+             return gated ? gated_feed_forward(in[0], in[1], in[2], in[3], in[4], f)
+                          : feed_forward(in[0], in[1], in[2], in[3], in[4], f);
          },
          {.arguments = join(autograd::kActivationNames[static_cast<int>(f)], ", ", text(p)),
           .bf16 = p == Precision::bf16,

@@ -119,7 +119,7 @@ void draw_cross_entropy(Draw& d) {
         inputs.push_back(d.like({vocabulary}));
     d.op("linear_cross_entropy", inputs,
          [=](const Inputs& in, Branches&) {
-             return linear_cross_entropy(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), targets, options, p);
+             return linear_cross_entropy(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), targets, options);
          },
          {.arguments = join("smoothing ", options.label_smoothing),
           .bf16 = p == Precision::bf16,

@@ -55,7 +55,7 @@ void saved_then(const std::function<void()>& read) {
 }
 void save_packed() {
     LanguageModel model(small(0), kRng);
-    nn::pack_weights(model, Precision::float32);
+    nn::pack_weights(model);
     save(kPath, model);
 }
 void save_too_wide() {
