@@ -90,8 +90,8 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(CLANG),-Wno-dep
            $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
 FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
 
-# With MPI the library has nn/team_mpi.cpp, which alone is compiled with its flags, instead of team_without_mpi.cpp; all
-# other objects are the same. (MPI's C interface suffices, so its C++ headers are left out.)
+# With MPI the library has nn/parallel/team_mpi.cpp, which alone is compiled with its flags, instead of
+# team_without_mpi.cpp; all other objects are the same. (MPI's C interface suffices, so its C++ headers are left out.)
 ifneq ($(MPI),)
 MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
 ifeq ($(MPI_SHOW),)
@@ -137,7 +137,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
-LIB_SRC    := $(filter-out $(KERNEL_SRC) nn/team_$(if $(MPI),without_mpi,mpi).cpp,$(call find,autograd nn models,*.cpp))
+LIB_SRC    := $(filter-out $(KERNEL_SRC) nn/parallel/team_$(if $(MPI),without_mpi,mpi).cpp,$(call find,autograd nn models,*.cpp))
 KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
@@ -156,7 +156,7 @@ endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
 of_mpi      = $(filter %/team_mpi.cpp %/team_without_mpi.cpp,$(LIB_SRC))
-MPI_OBJ    := $(patsubst nn/%.cpp,$(dir $(LIB))%.o,$(of_mpi))
+MPI_OBJ    := $(patsubst %.cpp,$(dir $(LIB))%.o,$(of_mpi))
 LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels) $(of_mpi),$(LIB_SRC))) $(patsubst %.cpp,$(OBJ)/%.o,$(of_kernels)) $(MPI_OBJ)  # the slow ones first
 of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(1))))
 KIT_OBJ    := $(call of_sources,$(KIT_SRC))
@@ -226,7 +226,7 @@ compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(compile)
-$(MPI_OBJ): $(dir $(LIB))%.o: nn/%.cpp $(OUT)/flags $(dir $(LIB))team
+$(MPI_OBJ): $(dir $(LIB))%.o: %.cpp $(OUT)/flags $(dir $(LIB))team
 	$(call say,c++)
 	$(compile)
 

@@ -1,7 +1,7 @@
 // Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
 // has never seen. On this page: its configuration, its data, its loss and its test. What every program's run
-// has (zeroing gradients, backward, Adam, checkpoints, progress) is in nn/data_parallel.h, models/run.h and
-// apps/kit/run.h. apps/examples/first_transformer.cpp shows the bare loop.
+// has (zeroing gradients, backward, Adam, checkpoints, progress) is in nn/parallel/data_parallel.h,
+// models/run.h and apps/kit/run.h. apps/examples/first_transformer.cpp shows the bare loop.
 #include <unistd.h>
 
 #include <algorithm>
@@ -149,8 +149,8 @@ nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batc
 }
 
 // A step has two calls. learning.backward zeroes the gradients, runs forward and backward, and measures the
-// gradient's norm. learning.step clips the gradient to norm 1, and Adam updates the weights. Then
-// run.after_step logs the step, and saves a checkpoint when one is due.
+// gradient's norm. adam.step clips the gradient to norm 1 and updates the weights. Then run.after_step logs
+// the step, and saves a checkpoint when one is due.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder, const kit::Subject& shown) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
@@ -163,8 +163,8 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
         [&](const models::Batch& batch, const nn::Mode& mode) { return loss_of(model, batch, mode); });
 
     models::Run run(folder, models::run_model(model));
-    // With Adam, β2 = 0.98, ε = 1e-9 as in the paper, §5.3. mpirun shares out the work (nn/data_parallel.h).
-    nn::DataParallel& learning = run.training.parallel;
+    nn::Adam& adam = run.training.adam;                        // β2 = 0.98, ε = 1e-9 as in the paper, §5.3
+    const nn::DataParallel& learning = run.training.parallel;  // mpirun shares out the work
     const kit::Plan plan = {
         .activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
         .subject = shown,
@@ -174,7 +174,7 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
     for (int64_t step = kit::begin(run, s.steps, plan); step <= run.last(); ++step) {
         const nn::StepGradient gradient =
             learning.backward(step, dropout.fork(static_cast<uint64_t>(step)), loss);
-        learning.step(learning_rate(step), nn::clip_scale(gradient.norm, 1));
+        adam.step(learning_rate(step), gradient.scale * nn::clip_scale(gradient.norm, 1));
         const bool go_on = run.after_step({.step = step,
                                            .loss = gradient.loss,
                                            .tokens = gradient.tokens,

@@ -14,6 +14,7 @@
 #include "models/pairs.h"
 #include "models/presets.h"
 #include "models/sampling.h"
+#include "nn/parallel/parts.h"
 #include "nn/schedule.h"
 
 using namespace plaingrad;

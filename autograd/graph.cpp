@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <unordered_map>
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
@@ -76,57 +75,17 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
     return nodes;
 }
 
-namespace {
-
-// Notices when the last op that a leaf went into has run.
-class Leaves {
-public:
-    Leaves(const std::vector<Ref<Node>>& nodes, const std::function<void(const Node& leaf)>& complete)
-        : complete_(complete) {
-        if (complete_)
-            for (const Ref<Node>& node : nodes)
-                for (const Ref<Node>& parent : node.get()->parents())
-                    if (parent.get()->is_leaf())
-                        ++waiting_for_[parent.get()];
-    }
-    void after(const Node& node) {
-        if (complete_)
-            for (const Ref<Node>& parent : node.parents())
-                if (parent.get()->is_leaf() && --waiting_for_[parent.get()] == 0)
-                    complete_(*parent.get());
-    }
-
-private:
-    const std::function<void(const Node& leaf)>& complete_;
-    std::unordered_map<const Node*, int64_t> waiting_for_;  // how many ops
-};
-
-}  // namespace
-
-void Node::backward(const Ref<Node>& root, const Tensor& start,
-                    const std::function<void(const Node& leaf)>& complete) {
+void Node::backward(const Ref<Node>& root, const Tensor& start) {
     const Real* const from = start.data();  // throws for one without numbers, before anything has changed
     std::vector<Ref<Node>> nodes = reachable(root);
-    Leaves leaves(nodes, complete);
     sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds if a leaf has one
 
     const NoGrad no_grad;
     const FloatControl ieee;  // also for what closures compute outside of kernels
     try {
-        for (Ref<Node>& node : nodes) {
-            // Leaves have no inputs, and inputs may have been frozen after forward.
-            const auto is_wanted = [](const Ref<Node>& input) { return input.get()->wanted_; };
-            if (node->has_grad() && std::any_of(node->parents_.begin(), node->parents_.end(), is_wanted)) {
-                const Tensor dout = node->grad();
-                node->zero_grad();  // so that dout is the only handle, and its memory can be passed on
-                {
-                    const OpWatch::Pause pause;  // an OpWatch (inspect.h) sees only the whole backward
-                    node->run(dout);
-                }
-                if (OpWatch* watch = OpWatch::active())
-                    watch->after_backward(*node);
-            }
-            leaves.after(*node);
+        for (Ref<Node>& node : nodes) {  // outputs before inputs
+            if (node->has_work())
+                OpWatch::around(*node, [&] { node->run(node->take_grad()); });
             node->use_up();  // frees what it saved before the remaining nodes run
             node = {};
         }
@@ -138,6 +97,15 @@ void Node::backward(const Ref<Node>& root, const Tensor& start,
         throw;
     }
 }
+
+// A leaf has no inputs, and inputs may have been frozen after forward.
+bool Node::has_work() const {
+    return has_grad() && std::any_of(parents_.begin(), parents_.end(),
+                                     [](const Ref<Node>& input) { return input.get()->wanted_; });
+}
+
+// The only handle, so that its memory can be passed on.
+Tensor Node::take_grad() { return Tensor(shape_, std::exchange(grad_, {})); }
 
 void Node::use_up() {
     if (leaf_)

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,9 +67,7 @@ public:
     void add_grad(const Tensor& grad);
 
     static void release(Node* node);
-    // complete: see Tensor::backward; may be empty.
-    static void backward(const Ref<Node>& root, const Tensor& start,
-                         const std::function<void(const Node& leaf)>& complete);
+    static void backward(const Ref<Node>& root, const Tensor& start);
 
 protected:
     virtual void run(const Tensor&) {}  // an op's backward
@@ -78,6 +75,8 @@ protected:
 
 private:
     friend Tensor detail::attach(Tensor, Ref<Node>);
+    bool has_work() const;
+    Tensor take_grad();
     void use_up();
     static std::vector<Ref<Node>> reachable(const Ref<Node>& root);
 

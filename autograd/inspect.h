@@ -47,6 +47,16 @@ public:
 
     // ---- for graph.cpp, and for those who see
     static OpWatch* active() { return Pause::active() ? nullptr : active_; }
+    // Runs the backward of a node, of which only the whole is seen.
+    template <class Run>
+    static void around(const Node& node, const Run& run) {
+        {
+            const Pause pause;
+            run();
+        }
+        if (OpWatch* watch = active())
+            watch->after_backward(node);
+    }
     void see(const char* op, const Tensor& out, List<const Tensor*> inputs);
     virtual void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) = 0;
     virtual void after_backward(const Node& node) = 0;

@@ -124,24 +124,18 @@ void Tensor::zero_grad() const {
         node_->zero_grad();
 }
 
-void Tensor::backward() const { backward(std::function<void(const Node& leaf)>()); }
-
-void Tensor::backward(const std::function<void(const Node& leaf)>& complete) const {
+void Tensor::backward() const {
     check(numel() == 1, "[backward] a tensor of one element is needed, or a start of its shape: this is ",
           shape_);
-    run_backward(full(shape_, 1), complete);
+    backward(full(shape_, 1));
 }
 
 void Tensor::backward(const Tensor& start) const {
     check(start.shape() == shape_, "[backward] the start must have the tensor's shape ", shape_, ": got ",
           start.shape());
-    run_backward(start, {});
-}
-
-void Tensor::run_backward(const Tensor& start, const std::function<void(const Node& leaf)>& complete) const {
     check(needs_grad(),
           "[backward] nothing here needs a gradient; call require_grad() on a leaf before forward");
-    Node::backward(node_, start, complete);
+    Node::backward(node_, start);
 }
 
 Tensor Tensor::detach() const { return Tensor(shape_, storage_); }

@@ -93,9 +93,6 @@ public:
     // forward. If it throws, the leaves' gradients are incomplete: zero_grad() them.
     void backward() const;
     void backward(const Tensor& start) const;
-    // From one element. Calls `complete` for each leaf that an op has used, on this thread, as soon as no op
-    // that is still to run adds to the leaf's gradient: it can be sent elsewhere while backward goes on.
-    void backward(const std::function<void(const Node& leaf)>& complete) const;
 
     Tensor detach() const;  // the same memory, outside of the graph
     Tensor clone() const;   // a copy of the elements, outside of the graph
@@ -123,7 +120,6 @@ public:
 
 private:
     Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
-    void run_backward(const Tensor& start, const std::function<void(const Node& leaf)>& complete) const;
     [[noreturn]] static const Ref<Storage>& no_storage();
     [[noreturn]] const Real* no_data() const;
 

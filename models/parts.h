@@ -1,9 +1,9 @@
-// Batches that are cut into parts, which several processes may share (nn/data_parallel.h).
+// Batches that are cut into parts, which several processes may share (nn/parallel/data_parallel.h).
 #pragma once
 
 #include "models/pairs.h"
 #include "models/text/mask_tokens.h"
-#include "nn/data_parallel.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::models {
 

@@ -75,7 +75,8 @@ void Run::resume() {
 
 void Run::share_weights() const {
     for (const nn::NamedParameter& p : model.parameters)
-        folder.team().broadcast(p.tensor.mutable_data(), nn::bytes_of(p.tensor.numel()));
+        folder.team().broadcast(p.tensor.mutable_data(),
+                                p.tensor.numel() * static_cast<int64_t>(sizeof(autograd::Real)));
 }
 
 bool Run::has_ended(int64_t steps, int64_t patience) const {
@@ -154,10 +155,8 @@ void Run::keep(const nn::StepReport& report) {
 }
 
 void Run::save_last() {
-    if (!folder.exists())
-        return;
     if (!folder.writes())
-        return training.parallel.send_state();
+        return;
     Metadata all = hooks_.state ? hooks_.state() : Metadata();
     nn::checkpoint::FieldWriter write{all, folder.program + "."};
     write("arguments", folder.arguments);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 
 #include "nn/checkpoint/file.h"
@@ -64,7 +63,10 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     }
     team_ = settings.team;
     if (exists()) {
-        open_together();
+        nn::together(team(), [this] {
+            if (team().leads())
+                lock();  // before anything is read that another run may be changing
+        });
         settings.on_made(made_);
     }
     if (resumes()) {
@@ -85,47 +87,6 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
                                           team().size(), resumes() ? "" : "; --parts sets the number"));
     arguments = exists() || !of_run.report.empty() || team().size() > 1 ? settings.kept() : "";
     run = of_run;  // only now: settings.resume may have changed it
-}
-
-namespace {
-
-constexpr const char* kSeenByAll = "shared-";  // begins the name of the file below
-
-// Those that killed runs have left. Requires the lock: no run is just making one.
-void remove_signs(const std::string& folder) {
-    std::error_code none;
-    for (const std::string& name : nn::checkpoint::names_in(folder, none))
-        if (name.starts_with(kSeenByAll) &&
-            name.find_first_not_of("0123456789-.tmp", std::string_view(kSeenByAll).size()) == name.npos)
-            unlink(nn::checkpoint::in_folder(folder, name).c_str());
-}
-
-}  // namespace
-
-// Locks it before reading anything that another run may be changing.
-void RunFolder::open_together() {
-    nn::together(team(), [this] {
-        if (team().leads())
-            lock();
-    });
-    if (team().size() == 1)
-        return;
-    // A folder of the same name on each machine is not yet a shared one.
-    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    const std::string sign = file(kSeenByAll + team().gather(autograd::join(getpid(), "-", now))[0]);
-    nn::together(team(), [&] {
-        if (writes())
-            nn::checkpoint::replace_file(sign, {});
-    });
-    std::error_code none;
-    const bool is_there = nn::checkpoint::certainly_exists(sign);
-    team().barrier();
-    if (writes())
-        fs::remove(sign, none);
-    nn::together(team(), [&] {
-        check(is_there, path,
-              ": this process cannot see the folder of process 0; all need one that is shared");
-    });
 }
 
 RunFolder::~RunFolder() { leave(); }
@@ -151,8 +112,6 @@ void RunFolder::lock() {
               opened_ < 0 ? ": this folder cannot be opened: " : ": this folder cannot be locked: ",
               std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
-    if (locked_)
-        remove_signs(path);
     for (const char* const name : {"last.safetensors", "config.json", "best.safetensors", "model.safetensors",
                                    "log.csv", "report.jsonl"})
         claim(name);

@@ -5,7 +5,7 @@
 
 #include "models/settings.h"
 #include "nn/checkpoint/header.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::models {
 
@@ -22,8 +22,8 @@ struct RunSettings {
     // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
     bool check = false, plot = false;
     std::string precision = "float32";  // of the model's products
-    // How many parts each batch is cut into, for several processes to share (nn/data_parallel.h); 0: as
-    // many as there are processes. A run keeps its parts.
+    // How many parts each batch is cut into, for several processes to share (nn/parallel/data_parallel.h);
+    // 0: as many as there are processes. A run keeps its parts.
     int64_t parts = 0;
 };
 
@@ -35,7 +35,8 @@ public:
     // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
     // it cannot be written; and SettingError for more processes than parts, and for what would have no
     // effect: stop_after, log and a --save-every that was given without a folder, report_every without a
-    // page. within: a subfolder, for a program with several runs. Every process must see the folder.
+    // page. within: a subfolder, for a program with several runs. To resume, every process must see the
+    // folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
@@ -66,7 +67,6 @@ public:
 
 private:
     RunFolder(const std::string& of_program, const std::string& folder, bool resumes);
-    void open_together();
     void make();
     void lock();
     bool is_mine() const;

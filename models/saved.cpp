@@ -95,29 +95,16 @@ Standing standing_of(const nn::Training& training) {
     return standing;
 }
 
-// The optimizer's tensors. Several processes may have a part each, so each is gathered when its turn comes;
-// the weights have the shape of the whole.
 std::vector<StateEntry> optimizer_state(const nn::Training& training) {
     std::vector<StateEntry> entries;
-    const nn::Adam& adam = training.adam;
-    for (std::size_t i = 0; i < adam.state().size(); ++i)
-        entries.push_back({.name = autograd::join(kOptimizer, adam.state()[i].name),
-                           .tensor = adam.parameters()[i / adam.state_per_parameter()].tensor,
-                           .gathered = [&training, i] { return training.parallel.gather_state(i); }});
+    for (const nn::NamedParameter& moment : training.adam.state())
+        entries.push_back({kOptimizer + moment.name, moment.tensor});
     return entries;
 }
-// Each process reads its part. Reading the optimizer's tensors from a checkpoint ignores the weights,
-void read_optimizer(const SafeTensors& file, nn::Training& training) {
-    std::vector<nn::checkpoint::Expected> expected;
-    for (const StateEntry& entry : optimizer_state(training))
-        expected.push_back({entry.name, sizes_of(entry), expected.size()});
+// Reading the optimizer's tensors from a checkpoint ignores the weights,
+void read_optimizer(const SafeTensors& file, const nn::Training& training) {
     const auto own = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
-    const nn::checkpoint::LoadCall call = nn::checkpoint::call_of(file);
-    const std::vector<nn::checkpoint::Found> found =
-        nn::checkpoint::match({&file, 1}, expected, own, call.where, call.hint).found;
-    for (std::size_t i = 0; i < found.size(); ++i)
-        training.parallel.set_state(
-            i, [&](int64_t first, int64_t n, Real* to) { file.copy(*found[i].entry, first, n, to); });
+    nn::checkpoint::load(file, {optimizer_state(training), own});
 }
 // and reading the weights ignores the optimizer's.
 void read_weights(const SafeTensors& file, StateDict state) {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::models {
 

@@ -9,54 +9,109 @@
 #include "autograd/base/portable_math.h"
 #include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::nn {
 
 namespace kernels = autograd::kernels;
 
-std::vector<Stretch> stretches_of(const std::vector<NamedParameter>& parameters) {
-    std::vector<Stretch> all;
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-        for (int64_t begin = 0, n = parameters[i].tensor.numel(); begin < n; begin += kStretch)
-            all.push_back({i, begin, std::min(begin + kStretch, n)});
-    return all;
+static Real real(double x) { return static_cast<Real>(x); }
+
+// ---- the rules
+
+// What is the same for all weights of a parameter that makes its step number t.
+static kernels::Adam constants(const AdamOptions& options, double t, bool is_matrix, double lr,
+                               double grad_scale) {
+    const bool decays = is_matrix || !options.decay_matrices_only;
+    return {.lr = real(lr),
+            .beta1 = real(options.beta1),
+            .beta2 = real(options.beta2),
+            .rest1 = real(1 - options.beta1),
+            .rest2 = real(1 - options.beta2),
+            .eps = real(options.eps),
+            .correction1 = real(1 - autograd::portable::pow(options.beta1, t)),
+            .correction2 = real(1 - autograd::portable::pow(options.beta2, t)),
+            .decay = real(decays ? options.weight_decay : 0),
+            .decoupled = options.decoupled,
+            .grad_scale = real(grad_scale)};
 }
 
-std::vector<StretchGrad> gradients_of(const std::vector<NamedParameter>& parameters) {
-    std::vector<StretchGrad> all;
-    for (const Stretch& s : stretches_of(parameters))
-        if (const Tensor& w = parameters[s.parameter].tensor; w.has_grad())
-            all.push_back({s, w.grad().data() + s.begin});
-    return all;
+void Adam::update(const Piece& p, double lr, double grad_scale, bool plain) const {
+    const kernels::Adam o = constants(options_, static_cast<double>(p.t), p.is_matrix, lr, grad_scale);
+    if (!plain)
+        return kernels::cpu().adam(o, p.n, p.grad, p.w, p.kept[0], p.kept[1]);  // the same in one fast pass
+    for (int64_t i = 0; i < p.n; ++i) {
+        Real &w = p.w[i], &m = p.kept[0][i], &v = p.kept[1][i];
+        const Real decay = o.decay * w;
+        const Real g = o.grad_scale * p.grad[i] + (o.decoupled ? 0 : decay);
+        m = o.beta1 * m + o.rest1 * g;  // rest = 1 - β
+        v = o.beta2 * v + o.rest2 * g * g;
+        const Real m_hat = m / o.correction1, v_hat = v / o.correction2;  // correction = 1 - β^t
+        w -= o.lr * m_hat / (std::sqrt(v_hat) + o.eps) + (o.decoupled ? o.lr * decay : 0);
+    }
 }
+
+// Sgd has no kernel: memory limits the loop, whatever the instruction set.
+void Sgd::update(const Piece& p, double lr, double grad_scale, bool) const {
+    const Real rate = real(lr), scale = real(grad_scale), decay = real(options_.weight_decay);
+    const Real momentum = real(options_.momentum);
+    Real* const velocity = p.kept[0];
+    for (int64_t i = 0; i < p.n; ++i) {
+        const Real g = scale * p.grad[i] + decay * p.w[i];
+        Real step = g;
+        if (velocity != nullptr) {
+            velocity[i] = momentum * velocity[i] + g;
+            step = options_.nesterov ? g + momentum * velocity[i] : velocity[i];
+        }
+        p.w[i] -= rate * step;
+    }
+}
+
+Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options)
+    : Optimizer("Sgd", parameters, options.lr, options.weight_decay,
+                options.momentum != 0 ? std::vector{"velocity"} : std::vector<const char*>()),
+      options_(options) {
+    check(options.momentum >= 0 && options.momentum < 1, "[Sgd] momentum must be in [0, 1): got ",
+          options.momentum);
+    check(options.momentum > 0 || !options.nesterov, "[Sgd] nesterov needs a momentum: got ",
+          options.momentum);
+}
+
+Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
+    : Optimizer("Adam", parameters, options.lr, options.weight_decay, {"mean", "square"}), options_(options) {
+    const auto beta = [](double b) { return b >= 0 && b < 1; };
+    check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
+          ", ", options.beta2);
+    check(real(options.eps) > 0 && std::isfinite(real(options.eps)),
+          "[Adam] eps must be positive and finite: got ", options.eps);
+}
+
+// ---- what optimizers have in common
 
 namespace {
 
-// f(i) for i < n, on all threads. A model has many small parameters and a few large ones. Cut into stretches,
-// they are one loop for all threads; with a loop per parameter, most would be too short for two threads.
+bool is_rate(double x) { return std::isfinite(real(x)) && x >= 0; }
+
+// Calls f(index of a parameter, first element, number of elements) for pieces of those that have a gradient.
+// A model has many small parameters and a few large ones. Cut into pieces, they are one loop for all threads;
+// with a loop per parameter, most would be too short for two threads.
+template <class F>
+void for_each_piece(const std::vector<NamedParameter>& parameters, const F& f) {
+    constexpr int64_t kPiece = 1 << 14;  // some microseconds of Adam
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        if (const Tensor& w = parameters[i].tensor; w.has_grad())
+            for (int64_t begin = 0; begin < w.numel(); begin += kPiece)
+                f(i, begin, std::min(kPiece, w.numel() - begin));
+}
+
+// f(i) for i < n, on all threads.
 template <class F>
 void for_each(std::size_t n, const F& f) {
     autograd::parallel_for(0, static_cast<int64_t>(n), 1,
                            [&](int64_t i, int64_t) { f(static_cast<std::size_t>(i)); });
 }
 
-Real real(double x) { return static_cast<Real>(x); }
-bool is_rate(double x) { return std::isfinite(real(x)) && x >= 0; }
-
-// Throws Error for a stretch that the parameters do not have.
-template <class Stretches>
-void check_stretches(const char* name, const Stretches& stretches,
-                     const std::vector<NamedParameter>& parameters) {
-    for (const Stretch& s : stretches)
-        check(s.parameter < parameters.size() && s.begin >= 0 && s.begin <= s.end &&
-                  s.end <= parameters[s.parameter].tensor.numel(),
-              "[", name, "] there is no stretch from ", s.begin, " to ", s.end, " of parameter ",
-              s.parameter);
-}
-
 }  // namespace
-
-// ---- what optimizers have in common
 
 Optimizer::Optimizer(const char* name, const std::vector<NamedParameter>& parameters, double lr,
                      double weight_decay, const std::vector<const char*>& kept)
@@ -84,135 +139,38 @@ void Optimizer::set_steps(int64_t steps, std::vector<int64_t> of_each) {
 }
 
 void Optimizer::step(double lr, double grad_scale) {
-    std::vector<bool> moved;
-    for (const NamedParameter& p : parameters_)
-        moved.push_back(p.tensor.has_grad());
-    step(lr, grad_scale, moved, gradients_of(parameters_));
-}
-
-void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& moved,
-                     const std::vector<StretchGrad>& gradients) {
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
     check(std::isfinite(real(grad_scale)), "[", name_, "] the gradients' scale must be finite: got ",
           grad_scale);
-    check(moved.size() == parameters_.size(), "[", name_, "] moved needs a value for each of ",
-          parameters_.size(), " parameters: got ", moved.size());
-    check_stretches(name_, gradients, parameters_);
-    const auto is_kept = [this](const StretchGrad& s) {
-        if (places_.empty())
-            return true;
-        const auto place = places_[s.parameter].find(s.begin);
-        return place != places_[s.parameter].end() && place->second.end == s.end;
-    };
-    for (const StretchGrad& s : gradients)
-        check(s.grad != nullptr && is_kept(s), "[", name_, "] of the stretch from ", s.begin, " to ", s.end,
-              " of parameter ", s.parameter,
-              " there is no gradient, or this optimizer keeps no state for it");
-    std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
-    for (const StretchGrad& s : gradients) {
-        const Tensor& w = parameters_[s.parameter].tensor;
-        Piece& all = whole[s.parameter];
-        if (all.w == nullptr) {
-            const int64_t t = steps_of_each_[s.parameter] + 1;
-            all = {w.numel(), nullptr, w.mutable_data(), t, w.rank() >= 2, {}};
-            for (std::size_t k = 0; k < kept_; ++k)
-                all.kept[k] = state_[s.parameter * kept_ + k].tensor.mutable_data();
-        }
-        pieces.push_back(all);
-        pieces.back().n = s.size();
-        pieces.back().grad = s.grad;
-        pieces.back().w += s.begin;
+    for_each_piece(parameters_, [&](std::size_t i, int64_t begin, int64_t n) {
+        const Tensor& w = parameters_[i].tensor;
+        pieces.push_back(
+            {n, w.grad().data() + begin, w.mutable_data() + begin, steps_of_each_[i] + 1, w.rank() >= 2, {}});
         for (std::size_t k = 0; k < kept_; ++k)
-            pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin).begin;
-    }
+            pieces.back().kept[k] = state_[i * kept_ + k].tensor.mutable_data() + begin;
+    });
     autograd::thread_count();  // starts the threads, if nothing has done so yet
     // From here on nothing needs memory: a step is taken whole, or not at all.
     ++steps_;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-        steps_of_each_[i] += moved[i] ? 1 : 0;
-    for_each(pieces.size(), [&](std::size_t i) { update(pieces[i], lr, grad_scale); });
-}
-
-void Optimizer::keep_only(const std::vector<Stretch>& kept) {
-    check(steps_ == 0, "[", name_, "] keep_only must come before the first step");
-    check_stretches(name_, kept, parameters_);
-    places_.assign(parameters_.size(), {});
-    std::vector<int64_t> sizes(parameters_.size());
-    for (const Stretch& s : kept) {
-        places_[s.parameter][s.begin] = {s.end, sizes[s.parameter]};
-        sizes[s.parameter] += s.size();
-    }
-    for (std::size_t i = 0; i < state_.size(); ++i)
-        state_[i].tensor = Tensor::zeros({sizes[i / kept_]});
-}
-
-// ---- the rules
-
-Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options)
-    : Optimizer("Sgd", parameters, options.lr, options.weight_decay,
-                options.momentum != 0 ? std::vector{"velocity"} : std::vector<const char*>()),
-      options_(options) {
-    check(options.momentum >= 0 && options.momentum < 1, "[Sgd] momentum must be in [0, 1): got ",
-          options.momentum);
-    check(options.momentum > 0 || !options.nesterov, "[Sgd] nesterov needs a momentum: got ",
-          options.momentum);
-}
-
-// Sgd has no kernel: memory limits the loop, whatever the instruction set.
-void Sgd::update(const Piece& p, double lr, double grad_scale) const {
-    const Real rate = real(lr), scale = real(grad_scale), decay = real(options_.weight_decay);
-    const Real momentum = real(options_.momentum);
-    Real* const velocity = p.kept[0];
-    for (int64_t i = 0; i < p.n; ++i) {
-        const Real g = scale * p.grad[i] + decay * p.w[i];
-        Real step = g;
-        if (velocity != nullptr) {
-            velocity[i] = momentum * velocity[i] + g;
-            step = options_.nesterov ? g + momentum * velocity[i] : velocity[i];
-        }
-        p.w[i] -= rate * step;
-    }
-}
-
-Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
-    : Optimizer("Adam", parameters, options.lr, options.weight_decay, {"mean", "square"}), options_(options) {
-    const auto beta = [](double b) { return b >= 0 && b < 1; };
-    check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
-          ", ", options.beta2);
-    check(real(options.eps) > 0 && std::isfinite(real(options.eps)),
-          "[Adam] eps must be positive and finite: got ", options.eps);
-}
-
-void Adam::update(const Piece& p, double lr, double grad_scale) const {
-    const double t = static_cast<double>(p.t);
-    const bool decays = p.is_matrix || !options_.decay_matrices_only;
-    const kernels::Adam rule = {.lr = real(lr),
-                                .beta1 = real(options_.beta1),
-                                .beta2 = real(options_.beta2),
-                                .rest1 = real(1 - options_.beta1),
-                                .rest2 = real(1 - options_.beta2),
-                                .eps = real(options_.eps),
-                                .correction1 = real(1 - autograd::portable::pow(options_.beta1, t)),
-                                .correction2 = real(1 - autograd::portable::pow(options_.beta2, t)),
-                                .decay = real(decays ? options_.weight_decay : 0),
-                                .decoupled = options_.decoupled,
-                                .grad_scale = real(grad_scale)};
-    kernels::cpu().adam(rule, p.n, p.grad, p.w, p.kept[0], p.kept[1]);
+        steps_of_each_[i] += parameters_[i].tensor.has_grad() ? 1 : 0;
+    const bool plain = autograd::Plain::active();  // on this thread, which the others do not know
+    for_each(pieces.size(), [&](std::size_t i) { update(pieces[i], lr, grad_scale, plain); });
 }
 
 // ---- clipping
 
-std::vector<double> sums_of_squares(const std::vector<StretchGrad>& gradients) {
-    std::vector<double> sums(gradients.size());
-    for_each(gradients.size(), [&](std::size_t i) {
-        sums[i] = kernels::cpu().sum_of_squares(gradients[i].size(), gradients[i].grad);
-    });
-    return sums;
-}
-
 double grad_norm(const std::vector<NamedParameter>& parameters) {
-    const std::vector<double> squares = sums_of_squares(gradients_of(unique_parameters(parameters)));
+    const std::vector<NamedParameter> each = unique_parameters(parameters);
+    std::vector<std::pair<int64_t, const Real*>> pieces;
+    for_each_piece(each, [&](std::size_t i, int64_t begin, int64_t n) {
+        pieces.emplace_back(n, each[i].tensor.grad().data() + begin);
+    });
+    std::vector<double> squares(pieces.size());
+    for_each(pieces.size(), [&](std::size_t i) {
+        squares[i] = kernels::cpu().sum_of_squares(pieces[i].first, pieces[i].second);
+    });
     return autograd::in_ieee_mode(
         [&] { return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0)); });
 }

@@ -8,30 +8,9 @@
 // of Sgd suits them all.)
 #pragma once
 
-#include <map>
-
 #include "nn/module.h"
 
 namespace plaingrad::nn {
-
-// Neighbouring elements of one parameter. Norms and steps go through a model in such stretches, each of at
-// most kStretch elements, however the model is shared out: so their sums have one order, and the same bits.
-struct Stretch {
-    std::size_t parameter;  // its index
-    int64_t begin, end;
-    int64_t size() const { return end - begin; }
-    bool operator==(const Stretch&) const = default;
-};
-inline constexpr int64_t kStretch = 1 << 14;  // some microseconds of Adam
-// All elements of all parameters, in order.
-std::vector<Stretch> stretches_of(const std::vector<NamedParameter>& parameters);
-
-// The gradient of a stretch, wherever it is in memory.
-struct StretchGrad : Stretch {
-    const Real* grad = nullptr;
-};
-// Of all parameters that have a gradient.
-std::vector<StretchGrad> gradients_of(const std::vector<NamedParameter>& parameters);
 
 // What all optimizers have in common. A parameter without a gradient, because none has reached it or because
 // it is frozen, does not change, and neither does its optimizer state, as in PyTorch. A tied weight takes one
@@ -45,32 +24,17 @@ public:
     // At this rate, e.g. from a schedule, with every gradient multiplied by grad_scale, e.g. by clip_scale.
     // Throws Error unless both are finite and the rate is not negative: the step would destroy the weights.
     void step(double lr, double grad_scale = 1);
-    // The same with gradients that are not in the parameters: of the stretches that this optimizer keeps
-    // state for; throws Error for others. moved: for each parameter, whether it has a gradient.
-    void step(double lr, double grad_scale, const std::vector<bool>& moved,
-              const std::vector<StretchGrad>& gradients);
-
     // Drops the gradients, so that the next backward overwrites them.
     void zero_grad() { nn::zero_grad(parameters_); }
 
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
-    // Keeps state for these stretches only, as zeros: the others are another process's
-    // (nn/data_parallel.h). Each parameter's must be in order. Throws Error after the first step, and for
-    // stretches that the parameters do not have.
-    void keep_only(const std::vector<Stretch>& kept);
-
     // State to save for resuming, besides the weights. First the running averages, named "mean.", "square."
-    // or "velocity." + parameter name; the tensors are handles, so loading can write into them. (After
-    // keep_only they have only the elements that are kept, in one dimension.) Then the number of steps taken,
-    // and the number of steps that moved each parameter.
+    // or "velocity." + parameter name; the tensors are handles, so loading can write into them. Then the
+    // number of steps taken, and the number of steps that moved each parameter.
     const std::vector<NamedParameter>& state() const { return state_; }
-    // How many tensors of state() each parameter has; they follow each other.
-    std::size_t state_per_parameter() const { return kept_; }
     int64_t steps() const { return steps_; }
     const std::vector<int64_t>& steps_of_each() const { return steps_of_each_; }
-    // Of all parameters. Throws Error for a negative number.
-    void set_steps(int64_t steps) { set_steps(steps, std::vector<int64_t>(parameters_.size(), steps)); }
     // Throws Error unless there is a number from 0 to `steps` for each parameter.
     void set_steps(int64_t steps, std::vector<int64_t> of_each);
 
@@ -82,7 +46,8 @@ protected:
     Optimizer(Optimizer&&) = default;
     Optimizer& operator=(Optimizer&&) = default;
 
-    // n weights of one parameter, their gradients, and their optimizer state.
+    // Neighbouring weights of one parameter, their gradients, and their optimizer state. A step goes through
+    // a model in such pieces, on all threads.
     struct Piece {
         int64_t n;
         const Real* grad;
@@ -91,20 +56,13 @@ protected:
         bool is_matrix;  // it has two or more dims
         Real* kept[2];   // nullptr if the rule keeps less
     };
-    virtual void update(const Piece& piece, double lr, double grad_scale) const = 0;
+    virtual void update(const Piece& p, double lr, double grad_scale, bool plain) const = 0;
 
 private:
     const char* name_;  // for messages
     double lr_;
-    std::size_t kept_;  // tensors in state_ for each parameter
     std::vector<NamedParameter> parameters_, state_;
-    // Of each parameter, by where a kept stretch begins: its end, and where it begins in the state. Empty if
-    // the state is whole.
-    struct Place {
-        int64_t end, begin;
-    };
-    using Places = std::map<int64_t, Place>;
-    std::vector<Places> places_;
+    std::size_t kept_;  // tensors in state_ for each parameter
     int64_t steps_ = 0;
     std::vector<int64_t> steps_of_each_;
 };
@@ -125,7 +83,7 @@ public:
     Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options = {});
 
 private:
-    void update(const Piece& piece, double lr, double grad_scale) const override;
+    void update(const Piece& p, double lr, double grad_scale, bool plain) const override;
     SgdOptions options_;
 };
 
@@ -143,7 +101,8 @@ struct AdamOptions {
 // Kingma & Ba 2015, algorithm 1, with bias correction:
 //     m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²,  w -= lr m/(1-β1^t) / (√(v/(1-β2^t)) + eps)
 // m and v ("mean.", "square.") are running averages of g and g², the paper's moments. They begin at 0, so
-// after t steps their weights sum to 1 - β^t. Dividing by that removes the bias toward 0.
+// after t steps their weights sum to 1 - β^t. Dividing by that removes the bias toward 0. Adam::update in
+// optim.cpp has it in ten lines, which run while a Plain (autograd/plain.h) exists; else a kernel does.
 class Adam : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0, or infinite
@@ -151,14 +110,12 @@ public:
     Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options = {});
 
 private:
-    void update(const Piece& piece, double lr, double grad_scale) const override;
+    void update(const Piece& p, double lr, double grad_scale, bool plain) const override;
     AdamOptions options_;
 };
 
 // √Σ g² over all gradients, in double; a tied weight counts once.
 double grad_norm(const std::vector<NamedParameter>& parameters);
-// Σ g² of each stretch. The sum of them all, in order, is the square of the norm.
-std::vector<double> sums_of_squares(const std::vector<StretchGrad>& gradients);
 
 // The factor by which clipping scales the gradients: max_norm / norm if norm > max_norm; 1 if norm is smaller
 // or not finite (which the caller must check). PyTorch divides by norm + 1e-6, so its gradients are slightly

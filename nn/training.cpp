@@ -67,22 +67,29 @@ private:
     const Watch& watch_;
 };
 
+// The first parameter whose gradient is not finite; "" if there is none.
+std::string not_finite(const std::vector<NamedParameter>& parameters) {
+    for (const NamedParameter& p : parameters)
+        if (!std::isfinite(grad_norm({p})))
+            return p.name;
+    return "";
+}
+
 // Forward, backward, clip, step.
 StepReport take_step(int64_t step, Training& training, const Rng& dropout, const LossOf& loss_of,
                      const TrainingOptions& options) {
-    DataParallel& parallel = training.parallel;
-    const StepGradient now =
-        parallel.backward(step, dropout.fork(static_cast<uint64_t>(step)), loss_of, options.accumulate);
+    const StepGradient now = training.parallel.backward(step, dropout.fork(static_cast<uint64_t>(step)),
+                                                        loss_of, options.accumulate);
     check(step > 1 || std::isfinite(now.loss), "[train] step 1: the loss is ", now.loss,
           "; the data, or the weights that it begins with, are broken");
     if (!std::isfinite(now.loss) || !std::isfinite(now.norm)) {
-        const std::string& place = parallel.not_finite();
+        const std::string place = not_finite(training.adam.parameters());
         throw autograd::Error(autograd::join(
             "[train] step ", step, ": the loss is ", now.loss, " and the gradient's norm ", now.norm,
             place.empty() ? "" : ", first in that of ", place, "; a lower learning rate may help"));
     }
     const double rate = options.learning_rate(step);
-    parallel.step(rate, options.clip > 0 ? clip_scale(now.norm, options.clip) : 1);
+    training.adam.step(rate, now.scale * (options.clip > 0 ? clip_scale(now.norm, options.clip) : 1));
     return {.step = step,
             .loss = now.loss,
             .tokens = now.tokens,

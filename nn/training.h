@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/data_parallel.h"
+#include "nn/optim.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::nn {
 
@@ -71,7 +72,7 @@ struct Training : Validations {
     // team, parts: see DataParallel.
     Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options, Team& team = alone(),
              int64_t parts = 1)
-        : adam(parameters, options), parallel(adam, team, parts) {}
+        : adam(parameters, options), parallel(parameters, team, parts) {}
 
     Adam adam;  // its steps are those of the run
     DataParallel parallel;

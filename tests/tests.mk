@@ -17,8 +17,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
-              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
-              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp))
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -303,16 +302,14 @@ bench-generation: $(OUT)/bench/bench_generation  ## how fast GPT-2's and SmolLM'
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
 
-# In a build with MPI, which is made if this one has none. SCALING: the file that the simulation reads; the figure in
-# nn/machines.md is drawn from tests/bench/scaling.txt.
-MPIRUN  ?= $(patsubst mpicc%,mpirun%,$(MPICC))
-SCALING ?= $(BUILD)/scaling.txt
+# In a build with MPI, which is made if this one has none.
+MPIRUN ?= $(patsubst mpicc%,mpirun%,$(MPICC))
 ifeq ($(MPI),)
-bench-scaling:  ## training in 1, 2 and 4 processes, and computed for 1,024: half an hour; MPICC=... PYTHON=... DATA=folder SCALING=file
-	+@$(MAKE) MPI=1 BUILD='$(BUILD)/mpi' SCALING='$(SCALING)' bench-scaling
+bench-scaling:  ## training in two processes, with PyTorch beside it: some minutes; MPICC=... PYTHON=...
+	+@$(MAKE) MPI=1 BUILD='$(BUILD)/mpi' bench-scaling
 else
 bench-scaling: $(OUT)/bench/bench_scaling
-	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(SCALING)' '$(PEERS_PYTHON)' '$(DATA)'
+	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(PEERS_PYTHON)'
 endif
 
 # If interrupted, it resumes at the next call.

@@ -92,10 +92,14 @@ int64_t predictions(const Tokens& rows) {
 
 Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team) {
     const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_numbers(team, batches, [&](int64_t i) {
-        const nn::StepLoss loss = loss_of(i);
-        return std::vector{static_cast<double>(loss.loss.item()),
-                           static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens)};
+    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
+        std::vector<double> some;
+        for (int64_t i = begin; i < end; ++i) {
+            const nn::StepLoss loss = loss_of(i);
+            some.push_back(static_cast<double>(loss.loss.item()));
+            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
+        }
+        return some;
     });
     Measured sum;
     for (std::size_t i = 0; i < all.size(); i += 2) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/language_model.h"
-#include "nn/data_parallel.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::kit {
 

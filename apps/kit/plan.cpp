@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -12,6 +13,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
+#include "nn/parallel/parts.h"
 
 namespace plaingrad::kit {
 
@@ -79,14 +81,15 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
                          const Plan& plan, bool folder) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
-    const double state = 2 * learning / static_cast<double>(parallel.team().size());
-    const double buffers = sizeof(autograd::Real) * static_cast<double>(parallel.buffered());
+    const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
+    const auto sums = static_cast<double>(
+        parallel.parts() > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
     const double activations = plan.activations / static_cast<double>(parallel.parts());
-    const double sum = weights + learning + state + buffers + std::max(activations, plan.decoding);
+    const double sum = weights + (3 + sums) * learning + std::max(activations, plan.decoding);
     std::string text = join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ",
-                            mib(weights), " MiB, gradients ", mib(learning), ", optimizer ", mib(state),
-                            buffers > 0 ? ", sums over parts " + mib(buffers) : "", ", activations about ",
-                            mib(activations));
+                            mib(weights), " MiB, gradients ", mib(learning), ", optimizer ",
+                            mib(2 * learning), sums > 0 ? ", sums over parts " + mib(sums * learning) : "",
+                            ", activations about ", mib(activations));
     if (plan.decoding > 0)
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
@@ -100,58 +103,36 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
     say(text);
 }
 
-// Of the process that has most: the others wait for it.
-static int64_t most_parts(const nn::DataParallel& parallel) {
-    return (parallel.parts() + parallel.team().size() - 1) / parallel.team().size();
-}
-
-// The seconds that a step's messages take, measured by sending as much. computing: seconds of a step without
-// them. Every process must call it.
-static double print_sharing(const nn::DataParallel& parallel, double computing) {
-    nn::Team& team = parallel.team();
-    if (team.size() == 1)
-        return 0;
-    const nn::Load load = parallel.load();
-    const double seconds = nn::seconds_to_send(team, load.bytes);
-    const int64_t least = parallel.parts() / team.size();
-    say(join(team.size(), " processes, ", parallel.parts() % team.size() == 0 ? "" : join(least, " or "),
-             counted(most_parts(parallel), "part"), " in each; a step sends ",
-             mib(static_cast<double>(load.bytes)), " MiB from each, in ", counted(load.messages, "message"),
-             ": ", number(1000 * seconds, seconds < 0.01 ? 1 : 0), " ms, or ",
-             number(100 * seconds / (computing + seconds), 0),
-             " % of a step, part of which overlaps with backward"));
-    return seconds;
+// "4 processes, 2 parts in each; "
+static std::string about_sharing(const nn::DataParallel& parallel) {
+    const int64_t size = parallel.team().size(), least = parallel.parts() / size;
+    const bool is_even = parallel.parts() % size == 0;
+    return size == 1 ? ""
+                     : join(size, " processes, ", is_even ? "" : join(least, " or "),
+                            counted(least + (is_even ? 0 : 1), "part"), " in each; ");
 }
 
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
                 const Plan& plan, bool folder, int64_t steps, int64_t batches) {
     print_memory(parallel, parameters, plan, folder);
-    const nn::Mode mode = nn::Mode::train(autograd::Rng(0));
-    const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
-    for (int64_t i = 0; i < kMost && seconds < 1; ++i) {
+    for (int64_t i = 0; i < kMost && nn::any(parallel.team(), seconds < 1); ++i) {
         const auto start = std::chrono::steady_clock::now();
-        const nn::StepLoss loss = plan.batch({i + 1, 0, own.begin, parallel.parts()}, mode);
-        if (loss.loss.defined())
-            loss.loss.backward();
+        const nn::StepGradient found = parallel.backward(i + 1, autograd::Rng(0), plan.batch);
         if (i == 1)
             tokens = seconds = measured = 0;
         seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        tokens += static_cast<double>(loss.tokens);
+        tokens += static_cast<double>(found.tokens);
         measured += 1;
     }
     nn::zero_grad(parameters);
-    seconds *= static_cast<double>(most_parts(parallel));
-    tokens *= static_cast<double>(parallel.parts());
-    const double sending = print_sharing(parallel, seconds / measured);
-    const double left = std::min(
-        static_cast<double>(batches) * seconds / measured + static_cast<double>(steps) * sending, 1e10);
-    seconds += measured * sending;
+    const double left = std::min(static_cast<double>(batches) * seconds / measured, 1e10);
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
     char clock[60];
     std::strftime(clock, sizeof clock, "%H:%M on %d %B %Y", std::localtime(&end));
-    say(join("speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
+    say(join(about_sharing(parallel),
+             "speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
              counted(steps, "step"), ": ", duration(left), plan.validates ? " without validation" : "",
              ", until ", clock, plan.validates ? " at the earliest" : ""));
 }

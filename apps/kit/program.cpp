@@ -82,14 +82,15 @@ void divide_processors(nn::Team& team) {
     std::set<std::string> places;  // on this machine
     int processors = 0, sharing = 0;
     all_here = 0;
-    for (const std::string& told : team.gather(nn::packed({mine.machine, mine.processors}))) {
-        const std::vector<std::string> place = nn::unpacked(told);
-        if (place[0] != mine.machine)
+    for (const std::string& told : team.gather(mine.machine + '\n' + mine.processors)) {
+        const std::size_t end = told.find('\n');
+        const std::string place = told.substr(end + 1);
+        if (told.substr(0, end) != mine.machine)
             continue;
         ++all_here;
-        sharing += place[1] == mine.processors ? 1 : 0;
-        if (places.insert(place[1]).second)
-            processors += 1 + static_cast<int>(std::count(place[1].begin(), place[1].end(), ','));
+        sharing += place == mine.processors ? 1 : 0;
+        if (places.insert(place).second)
+            processors += 1 + static_cast<int>(std::count(place.begin(), place.end(), ','));
     }
     if (std::getenv("PLAINGRAD_THREADS") != nullptr)
         return;
@@ -228,9 +229,9 @@ std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 void listen_for_interrupt() { handle_signals(on_interrupt); }
 int stop_listening_for_interrupt(nn::Team& team) {
     handle_signals(SIG_DFL);
-    for (const std::vector<double>& seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
-        if (seen[0] > 0)
-            interrupt_seen = static_cast<int>(seen[0]);
+    for (const double seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
+        if (seen > 0)
+            interrupt_seen = static_cast<int>(seen);
     return interrupt_seen;
 }
 bool interrupted() { return interrupt_seen != 0; }

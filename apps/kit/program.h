@@ -9,7 +9,7 @@
 
 #include "apps/kit/text.h"
 #include "autograd/base/precision.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::kit {
 

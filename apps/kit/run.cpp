@@ -147,24 +147,6 @@ int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
 
 bool end(models::Run& run) { return finish(run, run.stop()); }
 
-// "parts of a batch: 6, for at most 6 processes; of 3, 5, 6 each sends one sum of gradients, of other numbers
-// up to 2"
-static std::string about_parts(int64_t parts) {
-    std::vector<std::string> with_one;
-    std::size_t most = 1;
-    for (int64_t size = 2; size <= parts; ++size) {
-        std::size_t sums = 0;
-        for (int64_t r = 0; r < size; ++r)
-            sums = std::max(sums, nn::sums_of(nn::parts_of(r, size, parts), parts).size());
-        if (sums == 1)
-            with_one.push_back(std::to_string(size));
-        most = std::max(most, sums);
-    }
-    return join("parts of a batch: ", parts, ", for at most ", parts, " processes; of ",
-                models::listed(with_one), " each sends one sum of gradients",
-                most > 1 ? join(", of other numbers up to ", most) : "");
-}
-
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
     const std::string file = certainly_exists(last) ? last : models::model_file(path);
@@ -192,7 +174,7 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     int64_t parts = 1;
     run("parts", parts);
     if (parts > 1)
-        say(about_parts(parts), STDOUT_FILENO);
+        std::cout << "parts of a batch: " << parts << ", for at most as many processes\n";
     train.resume(run.required("arguments"), file);
     const std::string changed = as_line(train.changed());
     say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);

@@ -191,8 +191,6 @@ std::vector<int64_t> sizes_of(const StateEntry& entry) {
 }
 
 Tensor in_file_order(const StateEntry& e) {
-    if (e.gathered)
-        return e.gathered();
     const autograd::NoGrad no_grad;
     const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
     return e.transposed ? autograd::transpose(own, 0, 1) : own;

@@ -74,9 +74,6 @@ struct StateEntry {
     Tensor tensor;  // a handle: reading a file writes into it
     bool transposed = false;
     int64_t first = 0, columns = -1;  // of the last dimension; -1: all
-    // Makes what is written instead, of the same shape, when its turn comes: numbers that several processes
-    // have. To read, it is ignored.
-    std::function<Tensor()> gathered = {};
 };
 
 // The sizes that an entry has in the file,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::tests {
 
@@ -19,17 +19,9 @@ struct OfTwo : nn::Team {
 
     int64_t rank() const override { return 0; }
     int64_t size() const override { return 2; }
-    void barrier() override {}
     void broadcast(void*, int64_t) override {}
     std::vector<std::string> gather(const std::string& mine) override { return {mine, other(mine)}; }
-    std::unique_ptr<nn::Transfer> transfer(int64_t, const std::vector<nn::Message>&,
-                                           const std::vector<nn::Message>&) override {
-        struct Done : nn::Transfer {
-            bool is_done() override { return true; }
-            void wait() override {}
-        };
-        return std::make_unique<Done>();
-    }
+    void exchange(const std::vector<nn::Message>&, const std::vector<nn::Message>&) override {}
     void abort(int status) override { throw Aborted{status}; }
 
     Other other;

@@ -489,8 +489,7 @@ TEST_CASE("a run resumes from another folder, and with files that were renamed",
     }
 }
 
-TEST_CASE("info says into how many parts batches are cut, and for how many processes that is best",
-          "[apps][runs]") {
+TEST_CASE("info says into how many parts batches are cut", "[apps][runs]") {
     const Folder folder;
     for (const std::string parts : {"1", "6"}) {
         const std::string run = folder / parts;
@@ -499,12 +498,7 @@ TEST_CASE("info says into how many parts batches are cut, and for how many proce
                     .status == 0);
         const std::string out = tests::run("reverse_task", {"info", run}).out;
         INFO(out);
-        CHECK(contains(out, "parts of a batch") == (parts == "6"));
-        // Of the tree of 6 (nn/parts.h), 3 processes have (0-1), (2-3) and (4-5); of 2 the first has (0-1)
-        // and 2, of 4 the second has 1 and 2.
-        CHECK(contains(out,
-                       "parts of a batch: 6, for at most 6 processes; of 3, 5, 6 each sends one sum of "
-                       "gradients, of other numbers up to 2\n") == (parts == "6"));
+        CHECK(contains(out, "parts of a batch: 6, for at most as many processes\n") == (parts == "6"));
     }
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("checkpoint: each parameter's step count is restored, and older files 
     };
     nn::Training training(nn::parameters(model), {});
     const std::size_t n = training.adam.parameters().size();
-    training.adam.set_steps(9);
+    training.adam.set_steps(9, std::vector<int64_t>(n, 9));
     CHECK(resumed(training) == std::pair(int64_t(9), std::vector<int64_t>(n, 9)));
 
     std::vector<int64_t> of_each(n, 9);

@@ -236,7 +236,7 @@ Real Training::step() {
 Real Training::step(nn::DataParallel& parallel) {
     ++steps_;
     const nn::StepGradient now = parallel.backward(static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
-    parallel.step(kRate, nn::clip_scale(now.norm, 1));
+    adam_->step(kRate, now.scale * nn::clip_scale(now.norm, 1));
     return static_cast<Real>(now.loss);
 }
 

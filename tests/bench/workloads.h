@@ -11,7 +11,7 @@
 
 #include "autograd/tensor.h"
 #include "models/config.h"
-#include "nn/data_parallel.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::bench {
 
@@ -52,7 +52,6 @@ public:
     autograd::Real step(nn::DataParallel& parallel);
 
     nn::Adam& adam() { return *adam_; }
-    nn::StepLoss loss(const nn::StepPart& at, const nn::Mode& mode) const { return loss_(at, mode); }
     uint64_t hash_of_weights() const;
 
 private:

@@ -35,6 +35,5 @@ Computed training_overfitting();
 
 // Many machines, nn/machines.md.
 Computed training_parts();
-Computed training_machines();
 
 }  // namespace plaingrad::chapters

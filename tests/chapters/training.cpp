@@ -5,8 +5,7 @@ namespace plaingrad::chapters {
 
 Computed training_chapter() {
     return joined({training_walk(), training_depth(), training_layers(), training_loss(),
-                   training_optimizers(), training_warmup(), training_overfitting(), training_parts(),
-                   training_machines()});
+                   training_optimizers(), training_warmup(), training_overfitting(), training_parts()});
 }
 
 }  // namespace plaingrad::chapters

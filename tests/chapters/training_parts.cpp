@@ -1,10 +1,9 @@
-// Many machines: why the order of a sum matters, the tree, and what each process keeps and sends.
-#include <fstream>
+// Many machines: why the order of a sum matters, the tree, and what each process sends.
 #include <ostream>
 
 #include "autograd/random.h"
-#include "nn/exchange.h"
-#include "tests/bench/scaling_model.h"
+#include "models/saved.h"
+#include "nn/parallel/parts.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 
@@ -57,20 +56,25 @@ void sums(std::ostream& out) {
           "halves are subtrees, thirds are not");
 }
 
-// What a process has of the paper's base model, in MiB.
-void shares(std::ostream& out) {
-    std::ifstream in("tests/bench/scaling.txt");
-    const bench::Measured measured = bench::read_measured(in, "tests/bench/scaling.txt");
-    const double mib =
-        static_cast<double>(measured.profile("paper_base_37k").size()) * sizeof(float) / (1 << 20);
-    const auto text = [](double x) { return fixed(x, 0); };
-    Rows rows = {{"MiB in each process", "weights", "gradients", "Adam's averages", "sent in a step"}};
-    for (const int64_t size : {1, 2, 4, 16, 64}) {
-        const auto n = static_cast<double>(size);
-        rows.push_back({std::to_string(size) + (size == 1 ? " process" : " processes"), text(mib), text(mib),
-                        text(2 * mib / n), text(2 * mib * (n - 1) / n)});
+// What each process sends of the paper's base model.
+void sent(std::ostream& out) {
+    const auto model = models::unset<models::Transformer>(
+        {.src_vocabulary = 37'000, .tgt_vocabulary = 37'000, .tying = models::Tying::all}, Rng(0));
+    const double bytes = sizeof(float) * static_cast<double>(nn::parameter_count(model));
+    constexpr double kNetwork = 25e9 / 8;  // bytes a second
+    Rows rows = {
+        {"processes", "sent by each, MiB", "at 25 Gbit/s", "of a step that computes for 1 s", "for 50 ms"}};
+    for (const int64_t size : {1, 2, 4, 8, 16, 64}) {
+        const double by_each = 2 * bytes * static_cast<double>(size - 1) / static_cast<double>(size);
+        const double seconds = by_each / kNetwork;
+        const auto share = [&](double computing) {
+            return fixed(100 * seconds / (computing + seconds), 0) + " %";
+        };
+        rows.push_back({std::to_string(size), fixed(by_each / (1 << 20), 0), fixed(1e3 * seconds, 0) + " ms",
+                        share(1), share(0.05)});
     }
-    table(out, rows);
+    table(out, rows, "nnnnn");
+    claim(nn::parameter_count(model) / 1'000'000 == 63, "the paper's base model has 63 million weights");
 }
 
 }  // namespace
@@ -78,7 +82,7 @@ void shares(std::ostream& out) {
 Computed training_parts() {
     return {.sections = {{"nn.machines.order", Effort::quick, orders},
                          {"nn.machines.sums", Effort::quick, sums},
-                         {"nn.machines.shares", Effort::quick, shares}}};
+                         {"nn.machines.sent", Effort::quick, sent}}};
 }
 
 }  // namespace plaingrad::chapters

@@ -283,11 +283,11 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
               autograd::check(run.writes() == run.team().leads() && run.parts == 2, "who writes?");
               if (run.team().leads())
                   put(run.path + "/there", "");
-              run.team().barrier();
+              run.team().gather("");  // all have come here
               // What is there belongs to somebody: process 0 says so, and no other asks.
               const std::string error = error_of([&] { run.claim("there"); });
               autograd::check(error.empty() == !run.team().leads(), "claimed: ", error);
-              run.team().barrier();
+              run.team().gather("");  // all have come here
           }) == "");
     std::error_code none;
     CHECK(nn::checkpoint::names_in(folder / "run", none) ==
@@ -307,7 +307,7 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
 }
 
 TEST_CASE("run: without a folder nothing is written, and no hook is told that it will be", "[models][run]") {
-    CHECK(error_of_team(2, {}) == "");  // no process sends its state to one that will not save it
+    CHECK(error_of_team(2, {}) == "");
     const Folder folder;
     for (const bool saves : {false, true}) {
         Settings none;
@@ -374,17 +374,6 @@ TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}, none); });
     setrlimit(RLIMIT_NOFILE, &usual);
     CHECK(contains(error, "run: this folder cannot be opened: Too many open files"));
-}
-
-TEST_CASE("run: what killed processes have left to find each other by is removed", "[models][run]") {
-    const Folder folder;
-    Settings none;
-    for (const char* const name : {"shared-12-345", "shared-12-345.tmp-6-0", "shared-notes", "shared"})
-        put(folder / name, "");
-    { const RunFolder run("p", {.save = folder.path}, none); }
-    CHECK_FALSE(fs::exists(folder / "shared-12-345"));
-    CHECK_FALSE(fs::exists(folder / "shared-12-345.tmp-6-0"));
-    CHECK((fs::exists(folder / "shared-notes") && fs::exists(folder / "shared")));
 }
 
 TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace", "[models][run]") {

@@ -1,4 +1,4 @@
-// What the team of MPI's processes promises in nn/team.h, checked by the processes themselves:
+// What the team of MPI's processes promises in nn/parallel/team.h, checked by the processes themselves:
 //
 //     mpirun -np 3 check_team           prints one line
 //     mpirun -np 3 check_team abort 1   process 1 ends all of them, with status 7, while the others wait
@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "autograd/base/check.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 using namespace plaingrad;  // NOLINT
 
@@ -51,42 +51,27 @@ void check_gather(nn::Team& team) {
     }
 }
 
-// Each sends all (itself too) messages of every size, two with each tag. They are waited for in another order
-// than that in which they were started.
-void check_transfers(nn::Team& team) {
-    const std::vector<int64_t> sizes = {0, 1, 70'000, 3'000'001};
-    struct Flight {
-        std::vector<std::string> out = {}, in = {}, wanted = {};
-        std::unique_ptr<nn::Transfer> transfer = {};
-    };
-    std::vector<Flight> flights(2 * sizes.size());
-    for (std::size_t i = 0; i < flights.size(); ++i) {
-        const auto tag = static_cast<int64_t>(i / 2);
-        Flight& f = flights[i];
-        for (int64_t r = 0; r < team.size(); ++r) {
-            const int64_t size = sizes[(i + static_cast<std::size_t>(i / 2)) % sizes.size()];
-            f.out.push_back(bytes(team.rank(), r, static_cast<int64_t>(i), size));
-            f.wanted.push_back(bytes(r, team.rank(), static_cast<int64_t>(i), size));
-            f.in.emplace_back(static_cast<std::size_t>(size), 'x');
-        }
+// Each sends all (itself too) messages of every size.
+void check_exchange(nn::Team& team) {
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{}, {0}, {1, 70'000, 3'000'001, 0, 5}}) {
+        std::vector<std::string> out, in, wanted;
+        for (int64_t r = 0; r < team.size(); ++r)
+            for (const int64_t size : sizes) {
+                out.push_back(bytes(team.rank(), r, std::ssize(out), size));
+                in.emplace_back(static_cast<std::size_t>(size), 'x');
+            }
         std::vector<nn::Message> send, receive;
-        for (int64_t r = 0; r < team.size(); ++r) {
-            const auto at = static_cast<std::size_t>(r);
-            send.push_back({r, f.out[at].data(), static_cast<int64_t>(f.out[at].size())});
-            receive.push_back({r, f.in[at].data(), static_cast<int64_t>(f.in[at].size())});
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const auto r = static_cast<int64_t>(i / sizes.size());
+            const std::size_t of_sender =
+                static_cast<std::size_t>(team.rank()) * sizes.size() + i % sizes.size();
+            wanted.push_back(bytes(r, team.rank(), static_cast<int64_t>(of_sender), std::ssize(in[i])));
+            send.push_back({r, out[i].data(), std::ssize(out[i])});
+            receive.push_back({r, in[i].data(), std::ssize(in[i])});
         }
-        f.transfer = team.transfer(tag, send, receive);
+        team.exchange(send, receive);
+        wants(in == wanted, "exchange of " + std::to_string(sizes.size()) + " messages with each");
     }
-    for (std::size_t i = flights.size(); i-- > 0;) {
-        if (i % 2 == 0)
-            flights[i].transfer->wait();
-        while (!flights[i].transfer->is_done()) {
-        }
-        wants(flights[i].in == flights[i].wanted, "transfer " + std::to_string(i));
-    }
-    const auto nothing = team.transfer(0, {}, {});
-    wants(nothing->is_done(), "a transfer of nothing");
-    nothing->wait();
 }
 
 void check_agreement(nn::Team& team) {
@@ -100,14 +85,18 @@ void check_agreement(nn::Team& team) {
             message = error.what();
         }
         wants(message.ends_with("no " + std::to_string(r)), "together, an error in one process: " + message);
-        team.barrier();
     }
-    const auto square = [](int64_t i) { return std::vector<double>{static_cast<double>(i * i)}; };
+    const auto squares = [](int64_t begin, int64_t end) {
+        std::vector<double> some;
+        for (int64_t i = begin; i < end; ++i)
+            some.push_back(static_cast<double>(i * i));
+        return some;
+    };
     for (const int64_t n : {0, 1, 11}) {
-        const std::vector<double> all = nn::shared_numbers(team, n, square);
-        wants(std::ssize(all) == n, "shared numbers, how many");
+        const std::vector<double> all = nn::shared_ranges(team, n, squares);
+        wants(std::ssize(all) == n, "shared ranges, how many");
         for (int64_t i = 0; i < n; ++i)
-            wants(all[static_cast<std::size_t>(i)] == static_cast<double>(i * i), "shared numbers");
+            wants(all[static_cast<std::size_t>(i)] == static_cast<double>(i * i), "shared ranges");
     }
 }
 
@@ -120,11 +109,11 @@ int main(int argc, char** argv) {
         if (argc == 3) {
             if (team->rank() == std::atoll(argv[2]))
                 team->abort(7);
-            team->barrier();
+            team->gather("");
         }
         check_broadcast(*team);
         check_gather(*team);
-        check_transfers(*team);
+        check_exchange(*team);
         check_agreement(*team);
         if (team->leads())
             std::printf("%lld processes, %lld checks\n", static_cast<long long>(team->size()),

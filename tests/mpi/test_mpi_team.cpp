@@ -1,4 +1,4 @@
-// nn/team_mpi.cpp by itself.
+// nn/parallel/team_mpi.cpp by itself.
 #include "tests/mpi/mpi.h"
 
 using namespace plaingrad;  // NOLINT

@@ -59,7 +59,7 @@ def sources():
     for top in FOLDERS:
         for folder, _, files in sorted(os.walk(top)):
             paths = [f"{folder}/{name}" for name in sorted(files) if name.endswith((".cpp", ".h"))]
-            paths = [p for p in paths if p != "nn/team_mpi.cpp"]
+            paths = [p for p in paths if p != "nn/parallel/team_mpi.cpp"]
             found.update((path, points.Source(path)) for path in paths)
             if folder != "autograd/kernels":
                 text = "".join(f'#include "{path}"\n' for path in paths)

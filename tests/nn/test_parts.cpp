@@ -1,11 +1,11 @@
 // The tree in which gradients of parts are added up.
-#include "nn/parts.h"
+#include "nn/parallel/parts.h"
 
 #include <map>
 #include <set>
 #include <utility>
 
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT

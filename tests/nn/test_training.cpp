@@ -244,7 +244,7 @@ TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
         nn::train(one, loss_of(whole.x), options(7));
         train(first, loss_of(parts.x), options(4));
         copy_values(first.adam.state(), second.adam.state());
-        second.adam.set_steps(first.adam.steps());
+        second.adam.set_steps(first.adam.steps(), first.adam.steps_of_each());
         second.best_validation = first.best_validation;
         second.best_step = first.best_step;
         second.worse = first.worse;
@@ -254,7 +254,7 @@ TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
     CHECK((second.adam.steps() == 7 && second.worse == one.worse && second.best_step == 2));
     CHECK(one.worse == 3);
     CHECK(contains(error_of([&] {
-                       second.adam.set_steps(-1);
+                       second.adam.set_steps(-1, first.adam.steps_of_each());
                        return Tensor();
                    }),
                    "[Adam] the number of steps"));

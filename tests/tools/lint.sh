@@ -63,15 +63,16 @@ file !~ /^autograd\/kernels\/(simd|bf16)\.h$/ && file != "tests/autograd/kernels
 text ~ /(^|[^A-Za-z0-9_])(_mm[0-9]*_|__m(64|128|256|512)|__mmask|v(ld|st)[1-4]q?_|float32x|__builtin_ia32)|[a-z]mmintrin|immintrin|x86intrin|arm_neon/ {
     bad("intrinsics only in autograd/kernels/simd.h and bf16.h")
 }
-file != "nn/team_mpi.cpp" && (text ~ /^[ \t]*#[ \t]*include[ \t]*[<"]mpi\.h/ || text ~ /(^|[^A-Za-z0-9_])MPI_[A-Z]/) {
-    bad("only nn/team_mpi.cpp knows MPI")
+file != "nn/parallel/team_mpi.cpp" && (text ~ /^[ \t]*#[ \t]*include[ \t]*[<"]mpi\.h/ || text ~ /(^|[^A-Za-z0-9_])MPI_[A-Z]/) {
+    bad("only nn/parallel/team_mpi.cpp knows MPI")
 }
-# A folder is a namespace, all of them inside plaingrad; base belongs to autograd, the kit and each program are
+# A folder is a namespace, all of them inside plaingrad; base belongs to autograd and parallel to nn, the kit and each program are
 # their own. A file that begins in its namespace may name others.
 text ~ /^namespace [a-z]/ && level(file) < 8 && !begun[file]++ {
     wanted = file
     sub(/\/[^\/]*$/, "", wanted)
     sub(/^autograd\/base$/, "autograd", wanted)
+    sub(/^nn\/parallel$/, "nn", wanted)
     sub(/^apps\/(programs\/)?/, "", wanted)
     gsub(/\//, "::", wanted)
     given = text

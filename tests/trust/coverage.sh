@@ -6,7 +6,7 @@
 # usage: coverage.sh <quick|sample|long> <seed>     (in the repository's root)
 # It leaves build/coverage/missing.txt, which names each line and each side of a condition that never ran.
 #
-# nn/team_mpi.cpp has no figure: it is compiled only with an MPI, and `make test-mpi` runs it in many processes.
+# nn/parallel/team_mpi.cpp has no figure: it is compiled only with an MPI, and `make test-mpi` runs it in many processes.
 set -u
 make=${MAKE:-make}
 for tool in clang++ llvm-profdata llvm-cov; do

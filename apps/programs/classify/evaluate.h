@@ -5,7 +5,7 @@
 
 #include "apps/programs/classify/data.h"
 #include "models/labeller.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::classify {
 

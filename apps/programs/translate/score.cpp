@@ -23,16 +23,10 @@ static std::vector<std::string> translated(nn::Team& team, const models::Transfo
                                            const Codec& codec, const std::vector<std::string>& sources,
                                            const models::TranslationOptions& options) {
     const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
-    const auto translate_some = [&](int64_t part) {
-        const nn::PartSum range = nn::parts_of(part, team.size(), std::ssize(sources));
-        const std::vector<std::string> some(sources.begin() + range.begin, sources.begin() + range.end);
-        return nn::packed(mapped(models::translate(model, codec, some, options), best));
-    };
-    std::vector<std::string> all;
-    for (const std::string& texts : nn::shared_out(team, team.size(), translate_some))
-        for (const std::string& text : nn::unpacked(texts))
-            all.push_back(text);
-    return all;
+    return nn::shared_texts(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
+        const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
+        return mapped(models::translate(model, codec, some, options), best);
+    });
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Codec& codec,

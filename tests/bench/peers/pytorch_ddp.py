@@ -3,7 +3,7 @@
     python3 -m torch.distributed.run --nproc-per-node 2 tests/bench/peers/pytorch_ddp.py WORKLOAD [--adam KIND]
 
 Each process takes its share of the workload's batch. Prints the milliseconds of a step, the median of some, as process 0
-sees it; with --zero the optimizer's state is shared out, too.
+sees it.
 """
 import argparse
 import os
@@ -22,7 +22,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("workload", choices=TRAINING)
     parser.add_argument("--adam", choices=["fused", "foreach", "loop"], default="fused")
-    parser.add_argument("--zero", action="store_true", help="ZeroRedundancyOptimizer")
     parser.add_argument("--steps", type=int, default=10)
     args = parser.parse_args()
     dist.init_process_group("gloo")
@@ -38,11 +37,7 @@ def main():
     # `loss` calls the model that it was made with: here, the wrapped one.
     loss = rewired(loss, model, parallel)
     words = {} if args.adam == "loop" else {args.adam: True}
-    if args.zero:
-        from torch.distributed.optim import ZeroRedundancyOptimizer
-        adam = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=1e-4, **words)
-    else:
-        adam = torch.optim.Adam(model.parameters(), lr=1e-4, **words)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4, **words)
 
     def step():
         adam.zero_grad(set_to_none=True)

@@ -12,11 +12,15 @@ namespace {
 
 constexpr int64_t kAround = 40;  // steps before, and after
 
+void begin_at(nn::Adam& adam, int64_t steps) {
+    adam.set_steps(steps, std::vector<int64_t>(adam.parameters().size(), steps));
+}
+
 // The weights after the steps around `base`. Adam's bias correction is 1 long before, so that they depend on
 // the number of the step in nothing.
 uint64_t weights_after(int64_t base) {
     Trained trained(false);
-    trained.training.adam.set_steps(base - kAround);
+    begin_at(trained.training.adam, base - kAround);
     trained.train(base + kAround, base);
     for (const models::Real x : tests::values(nn::parameters(trained.model)))
         if (!std::isfinite(x))
@@ -36,7 +40,7 @@ std::string run_until(const std::string& folder, int64_t begin, int64_t end, int
     Trained trained;
     models::Run run(in, models::run_model(trained.model));
     if (!in.resumes())
-        run.training.adam.set_steps(begin);
+        begin_at(run.training.adam, begin);
     run.train([&](const nn::StepPart& at,
                   const nn::Mode& mode) { return loss_of(trained.model, at.step - begin, mode); },
               {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});

@@ -3,8 +3,8 @@
 
 #include "autograd/ops.h"
 #include "nn/linear.h"
+#include "nn/parallel/team.h"
 #include "nn/schedule.h"
-#include "nn/team.h"
 #include "nn/training.h"
 #include "nn/utf8.h"
 #include "tests/trust/words/calls.h"
@@ -34,43 +34,9 @@ void set_steps(int64_t steps, const std::vector<int64_t>& of_each) {
     Adam optimizer = adam({});
     optimizer.set_steps(steps, of_each);
 }
-void keep_late() {
-    const Model model;
-    Adam optimizer(model.all, {});
-    model.loss(1).loss.backward();
-    optimizer.step();
-    optimizer.keep_only({});
-}
-void step_of(const std::vector<bool>& moved, const std::vector<StretchGrad>& gradients) {
-    Adam optimizer = adam({});
-    optimizer.step(1, 1, moved, gradients);
-}
-void keep(const std::vector<Stretch>& kept) {
-    Adam optimizer = adam({});
-    optimizer.keep_only(kept);
-}
 // Of a team of one; batches: how many losses are added up.
 void backward(const LossOf& loss, int64_t batches) {
-    Adam optimizer = adam({});
-    DataParallel(optimizer, alone(), 1).backward(1, Rng(1), loss, batches);
-}
-void step_of_others() {
-    Adam optimizer = adam({});
-    optimizer.keep_only({{0, 0, 2}});
-    const Real grad[4] = {};
-    optimizer.step(1, 1, {true, true}, {{{0, 0, 4}, grad}});
-}
-void step_again() {
-    const Model model;
-    Adam optimizer(model.all, {});
-    DataParallel parallel(optimizer, alone(), 1);
-    parallel.backward(1, Rng(1), [&](const StepPart&, const Mode&) { return model.loss(1); });
-    parallel.step(1);
-    parallel.step(1);
-}
-void step_first() {
-    Adam optimizer = adam({});
-    DataParallel(optimizer, alone(), 1).step(1);
+    DataParallel(Model().all).backward(1, Rng(1), loss, batches);
 }
 const std::function<double(int64_t)> kRate = [](int64_t) { return 0.1; };
 void trained(TrainingOptions options, Real factor = 1) {
@@ -86,10 +52,7 @@ void validated(double loss) {
     trained(
         {.steps = 1, .learning_rate = kRate, .validate_every = 1, .validation_loss = [=] { return loss; }});
 }
-void cut(int64_t parts) {
-    Adam optimizer = adam({});
-    DataParallel parallel(optimizer, alone(), parts);
-}
+void cut(int64_t parts) { DataParallel(Model().all, alone(), parts); }
 void all_at_once(const std::string& what) {
     together(alone(), [&] { throw autograd::Error(what); });
 }
@@ -129,17 +92,6 @@ Calls calls_of_training() {
         CALL(set_steps(3, {1})),
         CALL(set_steps(3, {1, 4})),
         CALL(set_steps(3, {1, -1})),
-        CALL(keep_late()),
-        CALL(keep({{9, 0, 1}})),
-        CALL(keep({{0, 0, 100}})),
-        CALL(keep({{0, -1, 1}})),
-        CALL(keep({{0, 2, 1}})),
-        CALL(step_of({}, {})),
-        CALL(step_of({true, true}, {{{7, 0, 1}, nullptr}})),
-        CALL(step_of({true, true}, {{{0, 0, 1}, nullptr}})),
-        CALL(step_of_others()),
-        CALL(step_first()),
-        CALL(step_again()),
         CALL(backward({}, 1)),
         CALL(backward([](const StepPart&, const Mode&) { return Model().loss(1); }, 0)),
         CALL(clip_scale(1, 0)),
@@ -177,7 +129,6 @@ Calls calls_of_training() {
         CALL(cut(0)),
         CALL(cut(-1)),
         CALL(all_at_once("one line")),
-        CALL(shared_out(alone(), 1, [](int64_t) -> std::string { throw autograd::Error("no text"); })),
     };
 }
 

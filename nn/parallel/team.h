@@ -18,16 +18,7 @@ struct Message {
     int64_t bytes;
 };
 
-// Messages under way. Their memory must not be used before they are done.
-class Transfer {
-public:
-    virtual ~Transfer() = default;
-    // Whether all are done. To be called now and then: many MPIs move messages on only inside their own
-    // calls, so one may stand still while this process computes.
-    virtual bool is_done() = 0;
-    virtual void wait() = 0;
-};
-
+// Every process must make the same calls in the same order. Otherwise they wait for each other for ever.
 class Team {
 public:
     virtual ~Team() = default;
@@ -36,17 +27,12 @@ public:
     virtual int64_t size() const = 0;
     bool leads() const { return rank() == 0; }
 
-    // Collective calls: every process must make them, and in the same order. Otherwise they wait for each
-    // other for ever.
-    virtual void barrier() = 0;
     virtual void broadcast(void* at, int64_t bytes) = 0;  // what process 0 has there, to all others
     // What each process gives, in order of rank; the result is the same in all of them.
     virtual std::vector<std::string> gather(const std::string& mine) = 0;
-
-    // Starts messages. Both sides give the same tag (from 0) and the same sizes; between two processes,
-    // messages with one tag arrive in the order in which they were sent.
-    virtual std::unique_ptr<Transfer> transfer(int64_t tag, const std::vector<Message>& send,
-                                               const std::vector<Message>& receive) = 0;
+    // Sends and receives, and returns when all is done. Both sides give the same sizes; between two
+    // processes, messages arrive in the order in which they were sent.
+    virtual void exchange(const std::vector<Message>& send, const std::vector<Message>& receive) = 0;
 
     // Ends all processes, with this exit status.
     [[noreturn]] virtual void abort(int status) = 0;
@@ -71,22 +57,14 @@ std::string build();
 
 // Whether any process says so.
 bool any(Team& team, bool mine);
-// Numbers of all processes: result[r] are those of process r.
-std::vector<std::vector<double>> gather(Team& team, const std::vector<double>& mine);
-// f(0), f(1), ..., f(n - 1), each called in one process only: texts, or numbers, which are joined to one
-// list.
-std::vector<std::string> shared_out(Team& team, int64_t n, const std::function<std::string(int64_t i)>& f);
-std::vector<double> shared_numbers(Team& team, int64_t n,
-                                   const std::function<std::vector<double>(int64_t i)>& f);
-// n things, cut into as many ranges as there are processes, for what is faster done for many at once: the
-// numbers of f(0, n) if every f(begin, end) gives some for each thing.
+// The numbers of all processes, those of process 0 first.
+std::vector<double> gather(Team& team, const std::vector<double>& mine);
+// n things, cut into as many ranges as there are processes: the numbers, or texts, of f(0, n) if every
+// f(begin, end) gives some for each thing. Each process calls f for its own range.
 std::vector<double> shared_ranges(Team& team, int64_t n,
                                   const std::function<std::vector<double>(int64_t begin, int64_t end)>& f);
-// How long it takes to send so many bytes from each process to the others, in equal shares; measured.
-double seconds_to_send(Team& team, int64_t bytes);
-// Several texts as one, and back.
-std::string packed(const std::vector<std::string>& texts);
-std::vector<std::string> unpacked(const std::string& text);
+std::vector<std::string> shared_texts(
+    Team& team, int64_t n, const std::function<std::vector<std::string>(int64_t begin, int64_t end)>& f);
 
 // Calls f in every process. If it throws an Error in one, all throw an Error with its message: none of them
 // goes on and waits for the others.

@@ -1,10 +1,9 @@
 // The team of MPI's processes: the only file that knows MPI. `make MPI=1` compiles it.
 //
-// MPI in five ideas. MPI_COMM_WORLD is the group of all processes. A rank is the number of a process in it.
-// MPI_Isend and MPI_Irecv only start a message and return a request; the memory belongs to MPI until the
-// request is done, for which MPI_Testall asks and MPI_Waitall waits. A receive takes the message of its
-// sender and its tag. A collective call (Barrier, Bcast, Allgather) ends only once every process has made
-// it.
+// MPI in four ideas. MPI_COMM_WORLD is the group of all processes. A rank is the number of a process in it.
+// MPI_Isend and MPI_Irecv only start a message and return a request; the memory belongs to MPI until
+// MPI_Waitall has waited for the request. A collective call (Bcast, Allgather) ends only once every process
+// has made it.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/version.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::nn {
 
@@ -32,45 +31,6 @@ void in_pieces(const Message& m, const F& f) {
           static_cast<int>(m.process));
 }
 
-class MpiTransfer : public Transfer {
-public:
-    MpiTransfer(int tag, const std::vector<Message>& send, const std::vector<Message>& receive) {
-        // Receives first: a message that finds its receive waiting goes straight to its place.
-        for (const Message& m : receive)
-            in_pieces(m, [&](char* at, int bytes, int process) {
-                MPI_Irecv(at, bytes, MPI_BYTE, process, tag, MPI_COMM_WORLD, &requests_.emplace_back());
-            });
-        receives_ = requests_.size();
-        for (const Message& m : send)
-            in_pieces(m, [&](char* at, int bytes, int process) {
-                MPI_Isend(at, bytes, MPI_BYTE, process, tag, MPI_COMM_WORLD, &requests_.emplace_back());
-            });
-    }
-    // If an error ends this process, what has not arrived must not be written into memory that is freed by
-    // then.
-    ~MpiTransfer() override {
-        for (std::size_t i = 0; i < requests_.size(); ++i)
-            if (requests_[i] != MPI_REQUEST_NULL) {
-                if (i < receives_)
-                    MPI_Cancel(&requests_[i]);
-                MPI_Request_free(&requests_[i]);
-            }
-    }
-    MpiTransfer(MpiTransfer&&) = delete;
-    bool is_done() override {
-        int done = 0;
-        MPI_Testall(count(), requests_.data(), &done, MPI_STATUSES_IGNORE);
-        return done != 0;
-    }
-    void wait() override { MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE); }
-
-private:
-    int count() const { return static_cast<int>(requests_.size()); }
-
-    std::vector<MPI_Request> requests_;  // receives, then sends; MPI sets those that are done to null
-    std::size_t receives_ = 0;
-};
-
 // MPI's own reaction to an error is a message and the end of all processes.
 class MpiTeam : public Team {
 public:
@@ -81,17 +41,11 @@ public:
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
         check(provided >= MPI_THREAD_FUNNELED, "[team] this MPI allows no other threads in a process");
-        void* most = nullptr;
-        int is_known = 0;
-        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&most), &is_known);
-        largest_tag_ = is_known != 0 ? *static_cast<const int*>(most) : 32'767;  // which each MPI has
     }
     ~MpiTeam() override { MPI_Finalize(); }
 
     int64_t rank() const override { return rank_; }
     int64_t size() const override { return size_; }
-    void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
-
     void broadcast(void* at, int64_t bytes) override {
         in_pieces({0, at, bytes},
                   [](char* piece, int n, int) { MPI_Bcast(piece, n, MPI_BYTE, 0, MPI_COMM_WORLD); });
@@ -117,11 +71,18 @@ public:
         return texts;
     }
 
-    std::unique_ptr<Transfer> transfer(int64_t tag, const std::vector<Message>& send,
-                                       const std::vector<Message>& receive) override {
-        check(tag <= largest_tag_, "[team] this MPI has no tag ", tag, ": a model of so many buckets needs ",
-              "larger ones");
-        return std::make_unique<MpiTransfer>(static_cast<int>(tag), send, receive);
+    // Receives first: a message that finds its receive waiting goes straight to its place.
+    void exchange(const std::vector<Message>& send, const std::vector<Message>& receive) override {
+        std::vector<MPI_Request> requests;
+        for (const Message& m : receive)
+            in_pieces(m, [&](char* at, int bytes, int process) {
+                MPI_Irecv(at, bytes, MPI_BYTE, process, 0, MPI_COMM_WORLD, &requests.emplace_back());
+            });
+        for (const Message& m : send)
+            in_pieces(m, [&](char* at, int bytes, int process) {
+                MPI_Isend(at, bytes, MPI_BYTE, process, 0, MPI_COMM_WORLD, &requests.emplace_back());
+            });
+        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     }
 
     // MPICH's mpirun may forget what was printed just before.
@@ -132,7 +93,7 @@ public:
     }
 
 private:
-    int rank_ = 0, size_ = 1, largest_tag_ = 0;
+    int rank_ = 0, size_ = 1;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // In place of team_mpi.cpp, unless `make MPI=1`.
 #include "autograd/base/version.h"
-#include "nn/team.h"
+#include "nn/parallel/team.h"
 
 namespace plaingrad::nn {
 

@@ -1,0 +1,143 @@
+#include "nn/parallel/team.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "autograd/base/check.h"
+#include "nn/parallel/parts.h"
+
+namespace plaingrad::nn {
+
+using autograd::check;
+
+namespace {
+
+class Alone : public Team {
+    int64_t rank() const override { return 0; }
+    int64_t size() const override { return 1; }
+    void broadcast(void*, int64_t) override {}
+    std::vector<std::string> gather(const std::string& mine) override { return {mine}; }
+    void exchange(const std::vector<Message>&, const std::vector<Message>&) override {}
+    void abort(int status) override { std::_Exit(status); }
+};
+
+int64_t environment(std::initializer_list<const char*> names, int64_t otherwise) {
+    for (const char* name : names)
+        if (const char* text = std::getenv(name))
+            return std::atoll(text);
+    return otherwise;
+}
+
+// Open MPI's mpirun sets the first variable, MPICH's and Intel's the second, Slurm's srun the third. Where
+// only PMIx has started a process, it has a rank, but none of them: 0, only MPI knows the number.
+int64_t started_processes() {
+    return environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"},
+                       std::getenv("PMIX_RANK") != nullptr ? 0 : 1);
+}
+
+}  // namespace
+
+bool started_alone() { return started_processes() == 1; }
+int64_t started_rank() {
+    return started_alone()
+               ? 0
+               : environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}, 0);
+}
+
+Team& alone() {
+    static Alone team;
+    return team;
+}
+
+// null if the program was built without MPI
+std::unique_ptr<Team> join_mpi();  // team_mpi.cpp, or team_without_mpi.cpp
+
+std::unique_ptr<Team> join_team() {
+    const int64_t started = started_processes();
+    if (started_alone())
+        return std::make_unique<Alone>();
+    std::unique_ptr<Team> team = join_mpi();
+    check(team != nullptr, "mpirun has started ",
+          started == 0 ? "an unknown number of" : std::to_string(started),
+          " processes, but this program was built without MPI: each would train alone, and write into "
+          "the same folder; build it with `make MPI=1`");
+    check(started == 0 || team->size() == started, "mpirun has started ", started,
+          " processes, but MPI sees ", team->size(),
+          ": this mpirun belongs to another MPI than the one that the program was built with; ",
+          "make MPI=1 MPICC=... with the mpicc of this one");
+    return team;
+}
+
+bool any(Team& team, bool mine) {
+    const std::vector<std::string> all = team.gather(mine ? "1" : "0");
+    return std::count(all.begin(), all.end(), "1") > 0;
+}
+
+std::vector<double> gather(Team& team, const std::vector<double>& mine) {
+    std::vector<double> all;
+    for (const std::string& text :
+         team.gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(double)})) {
+        const std::size_t before = all.size();
+        all.resize(before + text.size() / sizeof(double));
+        std::copy(text.begin(), text.end(), reinterpret_cast<char*>(all.data() + before));
+    }
+    return all;
+}
+
+std::vector<double> shared_ranges(Team& team, int64_t n,
+                                  const std::function<std::vector<double>(int64_t begin, int64_t end)>& f) {
+    const PartSum own = parts_of(team.rank(), team.size(), n);
+    return gather(team, f(own.begin, own.end));
+}
+
+// Each text follows its length.
+std::vector<std::string> shared_texts(
+    Team& team, int64_t n, const std::function<std::vector<std::string>(int64_t begin, int64_t end)>& f) {
+    const PartSum own = parts_of(team.rank(), team.size(), n);
+    std::string mine;
+    for (const std::string& text : f(own.begin, own.end))
+        mine += std::to_string(text.size()) + ' ' + text;
+    std::vector<std::string> all;
+    for (const std::string& told : team.gather(mine))
+        for (std::size_t at = 0; at < told.size(); at += all.back().size()) {
+            std::size_t digits = 0;
+            const std::size_t size = std::stoull(told.substr(at, 20), &digits);
+            all.push_back(told.substr(at += digits + 1, size));
+        }
+    return all;
+}
+
+void together(Team& team, const std::function<void()>& f) {
+    if (team.size() == 1)
+        return f();
+    std::string mine;
+    try {
+        f();
+    } catch (const autograd::Error& error) {
+        mine = error.what();
+    }
+    const std::vector<std::string> all = team.gather(mine);
+    for (std::size_t r = 0; r < all.size(); ++r)
+        check(all[r].empty(), r == 0 ? "" : autograd::join("process ", r, " of ", all.size(), ": "), all[r]);
+}
+
+// The line in which `text` begins to differ from `other`; "" if it ends there.
+static std::string line_unlike(const std::string& other, const std::string& text) {
+    const auto mismatch = std::mismatch(text.begin(), text.end(), other.begin(), other.end());
+    const auto at = static_cast<std::size_t>(mismatch.first - text.begin());
+    const auto ends_line = [at](const std::string& s) { return at == s.size() || s[at] == '\n'; };
+    // One of them has a line more.
+    const std::size_t begin = ends_line(text) && ends_line(other)
+                                  ? at + 1
+                                  : text.substr(0, at).rfind('\n') + 1;  // 0 if there is none
+    return begin < text.size() ? text.substr(begin, text.find('\n', begin) - begin) : "";
+}
+
+void check_same(Team& team, const std::string& what, const std::string& mine) {
+    const std::vector<std::string> all = team.gather(mine);
+    for (std::size_t r = 1; r < all.size(); ++r)
+        check(all[r] == all[0], "process ", r, " has ", what, " than process 0: '",
+              line_unlike(all[0], all[r]), "', not '", line_unlike(all[r], all[0]), "'");
+}
+
+}  // namespace plaingrad::nn
