@@ -233,7 +233,7 @@ Real Training::step() {
     return loss.item();
 }
 
-Real Training::step(nn::DataParallel& parallel) {
+Real Training::step(const nn::DataParallel& parallel) {
     ++steps_;
     const nn::StepGradient now = parallel.backward(static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
     adam_->step(kRate, now.scale * nn::clip_scale(now.norm, 1));
@@ -244,7 +244,7 @@ uint64_t Training::hash_of_weights() const {
     autograd::Hash hash;
     for (const nn::NamedParameter& p : adam_->parameters())
         hash.add(std::string_view(reinterpret_cast<const char*>(p.tensor.data()),
-                                  static_cast<std::size_t>(nn::bytes_of(p.tensor.numel()))));
+                                  static_cast<std::size_t>(p.tensor.numel()) * sizeof(autograd::Real)));
     return hash.value;
 }
 

@@ -11,6 +11,7 @@
 
 #include "autograd/tensor.h"
 #include "models/config.h"
+#include "nn/optim.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::bench {
@@ -48,8 +49,8 @@ class Training {
 public:
     explicit Training(const Workload& workload, autograd::Precision precision = {});
     autograd::Real step();  // returns the loss
-    // The same step in parts, shared with a team: `parallel` has this training's optimizer.
-    autograd::Real step(nn::DataParallel& parallel);
+    // The same step in parts, shared with a team: `parallel` has this training's parameters.
+    autograd::Real step(const nn::DataParallel& parallel);
 
     nn::Adam& adam() { return *adam_; }
     uint64_t hash_of_weights() const;

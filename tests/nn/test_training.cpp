@@ -283,6 +283,29 @@ TEST_CASE("training: the best weights are restored at the end of the run, not of
     CHECK(same_bits(whole.x->to_vector(), whole.weights[2]));  // as before step 3
 }
 
+// With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient's size.
+TEST_CASE("training: a step of several batches is as long as one of their mean, and clipped",
+          "[nn][training]") {
+    for (const auto& [batches, parts] : {std::pair(1, 1), std::pair(3, 1), std::pair(1, 2), std::pair(2, 2)})
+        for (const double clip : {0.0, 0.5}) {
+            CAPTURE(batches, parts, clip);
+            const Parameter x(Tensor::zeros({2}));
+            Training training({{"x", x}}, {.beta1 = 0, .beta2 = 0, .eps = 1e6}, alone(), parts);
+            TrainingOptions options = steps(1);
+            options.learning_rate = [](int64_t) { return 1e6; };
+            options.accumulate = batches;
+            options.clip = clip;
+            train(
+                training,
+                [&](const StepPart&, const Mode&) {
+                    return StepLoss{autograd::sum(x.tensor() * Tensor::from({2}, {3, -4})), 7};
+                },
+                options);
+            const double length = clip > 0 ? clip : 5;
+            CHECK(worst_error(x->to_vector(), std::vector<double>{-0.6 * length, 0.8 * length}) < 1e-4);
+        }
+}
+
 TEST_CASE("training: accumulated batches must have a number of tokens", "[nn][training]") {
     Tiny tiny;
     TrainingOptions options = steps(1);
