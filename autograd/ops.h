@@ -137,10 +137,6 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-// The same with columns first ... first + count of the weight and of the bias: one of several projections
-// that share a matrix.
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count);
 
 // activation(linear(x, weight, bias), f)
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);

@@ -110,7 +110,7 @@ struct OutputLoss {
         const Real* const b = bias.defined() ? bias.data() : nullptr;
         kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
         product.bias = b;
-        const Real* const table = right_operand(product, weight, 0, precision);
+        const Real* const table = right_operand(product, weight, precision);
         k.products(precision).gemm(product, x.data() + first * d, table, logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
         Real* const losses_at = losses.mutable_data() + first;

@@ -14,12 +14,10 @@ namespace {
 using kernels::Gemm;
 using kernels::Unary;
 
-// How and with what x is multiplied: columns first ... first + n - 1 of w (K, ...) and of the bias, or
-// all of a transposed w (n, K).
-struct Columns {
-    int64_t n, first = 0;
+// How x is multiplied: with a w (K, N), or a transposed one (N, K).
+struct Product {
+    Precision precision;
     bool transposed = false;
-    Precision precision = Precision::float32;
 };
 
 struct Sinks {
@@ -38,59 +36,48 @@ void gemm(Gemm g, Precision p, const Tensor& a, const Real* b, kernels::Out c) {
 
 // y (M, N) = f(x (M, K) @ w (K, N) + bias (N)). `before` receives the input of f. f and `before` may be
 // nullptr.
-Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias,
+Tensor forward(const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias,
                const Unary* f = nullptr, Real* before = nullptr) {
-    const int64_t n = columns.n, k = x.size(-1);
+    const int64_t n = w.size(p.transposed ? 0 : 1), k = x.size(-1);
     Tensor y = Tensor::uninitialized(x.shape().with(-1, n));
     Gemm product = {.m = rows_of(x), .n = n, .k = k, .lda = k, .ldb = w.size(1), .ldc = n};
-    product.b_transposed = columns.transposed;
-    product.bias = bias.defined() ? bias.data() + columns.first : nullptr;
+    product.b_transposed = p.transposed;
+    product.bias = bias.defined() ? bias.data() : nullptr;
     product.activation = f;
     product.before_activation = before;
-    const Real* const b = right_operand(product, w, columns.first, columns.precision);
-    gemm(product, columns.precision, x, b, {y.mutable_data()});
+    const Real* const b = right_operand(product, w, p.precision);
+    gemm(product, p.precision, x, b, {y.mutable_data()});
     return y;
 }
 
 // dx (M, K) = d (M, N) @ wᵀ
-void backward_of_x(const Columns& columns, const Tensor& d, const Saved& w, kernels::Out dx) {
-    const int64_t n = columns.n, ldw = w.shape()[1], k = columns.transposed ? ldw : w.shape()[0];
+void backward_of_x(const Product& p, const Tensor& d, const Saved& w, kernels::Out dx) {
+    const int64_t n = d.size(-1), ldw = w.shape()[1], k = p.transposed ? ldw : w.shape()[0];
     Gemm product = {.m = rows_of(d), .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k};
-    product.b_transposed = !columns.transposed;
-    gemm(product, columns.precision, d, w.data() + columns.first, dx);
-}
-
-// Where the gradient of some columns goes; this op gives the others 0.
-kernels::Out open_columns(const GradSink& sink, const Shape& shape, const Columns& columns) {
-    const kernels::Out out = sink.open();
-    if (columns.n == shape[-1])
-        return out;
-    if (!out.accumulate)
-        kernels::cpu().fill(shape.numel(), 0, out.data);
-    return {out.data + columns.first, true};
+    product.b_transposed = !p.transposed;
+    gemm(product, p.precision, d, w.data(), dx);
 }
 
 // Of d (M, N), the gradient of x (M, K) @ w + bias:
 // dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
-void backward(const Columns& columns, const Tensor& x, const Saved& w, const Tensor& d, const Sinks& to) {
-    const int64_t m = rows_of(d), n = columns.n, k = x.size(-1), ldw = w.shape()[1];
+void backward(const Product& p, const Tensor& x, const Saved& w, const Tensor& d, const Sinks& to) {
+    const int64_t m = rows_of(d), n = d.size(-1), k = x.size(-1);
     if (to.dx)
-        backward_of_x(columns, d, w, to.dx.open());
-    if (to.dw && columns.transposed)
-        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, columns.precision,
-             d, x.data(), to.dw.open());
-    if (to.dw && !columns.transposed)
-        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true},
-             columns.precision, x, d.data(), open_columns(to.dw, w.shape(), columns));
+        backward_of_x(p, d, w, to.dx.open());
+    if (to.dw && p.transposed)
+        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, p.precision, d,
+             x.data(), to.dw.open());
+    if (to.dw && !p.transposed)
+        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = n, .a_transposed = true}, p.precision, x,
+             d.data(), to.dw.open());
     if (to.dbias)
-        kernels::cpu().sum({1, m, n}, 1, d.data(),
-                           open_columns(to.dbias, Shape{columns.transposed ? n : ldw}, columns));
+        kernels::cpu().sum({1, m, n}, 1, d.data(), to.dbias.open());
 }
 
-Tensor affine(const char* op, const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias) {
-    return with_backward(op, forward(columns, x, w, bias), {&x, &w, &bias},
-                         [columns, to = Sinks(x, w, bias), x = x.save(), w = w.save()](const Tensor& dy) {
-                             backward(columns, x.tensor(), w, dy, to);
+Tensor affine(const char* op, const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias) {
+    return with_backward(op, forward(p, x, w, bias), {&x, &w, &bias},
+                         [p, to = Sinks(x, w, bias), x = x.save(), w = w.save()](const Tensor& dy) {
+                             backward(p, x.tensor(), w, dy, to);
                          });
 }
 
@@ -109,30 +96,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_linear("linear", x.shape(), weight, bias);
     if (Plain::active())
         return plain::linear(x, weight, bias);
-    return affine("linear", {.n = weight.size(1), .precision = UsePrecision::active()}, x, weight, bias);
+    return affine("linear", {UsePrecision::active()}, x, weight, bias);
 }
 
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_linear("linear_transposed", x.shape(), weight, bias, true);
     if (Plain::active())
         return plain::linear_transposed(x, weight, bias);
-    return affine("linear_transposed",
-                  {.n = weight.size(0), .transposed = true, .precision = UsePrecision::active()}, x, weight,
-                  bias);
-}
-
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count) {
-    check_linear("linear_columns", x.shape(), weight, bias);
-    check(first >= 0 && count >= 0 && first <= weight.size(1) - count, "[linear_columns] ", count,
-          " columns from ", first, " on are not in weight ", weight.shape());
-    if (Plain::active())
-        return plain::linear_columns(x, weight, bias, first, count);
-    if (const int64_t before = first % kPackedColumns; weight.packed() != nullptr && before > 0)
-        return slice(linear_columns(x, weight, bias, first - before, before + count), -1, before,
-                     before + count);
-    return affine("linear_columns", {.n = count, .first = first, .precision = UsePrecision::active()}, x,
-                  weight, bias);
+    return affine("linear_transposed", {UsePrecision::active(), true}, x, weight, bias);
 }
 
 // ---- with an activation f
@@ -145,14 +116,13 @@ struct Hidden {
     Tensor values, kept;  // f(x w + bias), and what backward needs of it
 };
 
-Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f, Precision p) {
-    const Columns whole = {.n = w.size(1), .precision = p};
+Hidden hidden(const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias, Unary f) {
     if (f == Unary::relu || NoGrad::active()) {
-        const Tensor values = forward(whole, x, w, bias, &f);
+        const Tensor values = forward(p, x, w, bias, &f);
         return {values, values};
     }
-    const Tensor before = Tensor::uninitialized(x.shape().with(-1, whole.n));
-    return {forward(whole, x, w, bias, &f, before.mutable_data()), before};
+    const Tensor before = Tensor::uninitialized(x.shape().with(-1, w.size(1)));
+    return {forward(p, x, w, bias, &f, before.mutable_data()), before};
 }
 
 }  // namespace
@@ -163,15 +133,15 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
     if (Plain::active())
         return plain::linear_activation(x, weight, bias, activation);
     const Unary f = unary_of(activation);
-    const Precision p = UsePrecision::active();
-    const Hidden y = hidden(x, weight, bias, f, p);
+    const Product p = {UsePrecision::active()};
+    const Hidden y = hidden(p, x, weight, bias, f);
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
                          [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
                           kept = y.kept.save()](const Tensor& dy) {
                              Tensor d = Tensor::uninitialized(dy.shape());
                              kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
                                                            {d.mutable_data()});
-                             backward({.n = d.size(-1), .precision = p}, x.tensor(), w, d, to);
+                             backward(p, x.tensor(), w, d, to);
                          });
 }
 
@@ -198,23 +168,21 @@ Tensor glu(const Tensor& x, Activation activation) {
 static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, const Tensor& b1,
                          const Tensor& w2, const Tensor& b2, Activation activation, bool gated) {
     const Unary f = unary_of(activation);
-    const Precision p = UsePrecision::active();
+    const Product p = {UsePrecision::active()};
     Hidden h;
     if (gated) {
-        h.kept = forward({.n = w1.size(1), .precision = p}, x, w1, b1);
+        h.kept = forward(p, x, w1, b1);
         h.values = glu(h.kept, activation);
     } else {
-        h = hidden(x, w1, b1, f, p);
+        h = hidden(p, x, w1, b1, f);
     }
     return with_backward(
-        op, forward({.n = w2.size(1), .precision = p}, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
+        op, forward(p, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
         [f, activation, p, gated, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(),
          w1 = w1.save(), w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
-            const Columns first = {.n = kept.shape()[-1], .precision = p};
-            const Columns second = {.n = dout.size(-1), .precision = p};
             const Tensor in = kept.tensor();
             const bool is_h = !gated && f == Unary::relu;
-            backward(second,
+            backward(p,
                      is_h    ? in
                      : gated ? glu(in, activation)
                              : autograd::activation(in, activation),
@@ -222,14 +190,14 @@ static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, cons
             if (!to1.any())
                 return;
             const Tensor dh = Tensor::uninitialized(dout.shape().with(-1, w2.shape()[0]));
-            backward_of_x(second, dout, w2, {dh.mutable_data()});
+            backward_of_x(p, dout, w2, {dh.mutable_data()});
             const Tensor d = gated ? Tensor::uninitialized(kept.shape()) : dh;
             if (gated)
                 kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), kept.data(), dh.data(),
                                             {d.mutable_data()});
             else
                 kernels::cpu().unary_backward(f, d.numel(), kept.data(), dh.data(), {d.mutable_data()});
-            backward(first, x.tensor(), w1, d, to1);
+            backward(p, x.tensor(), w1, d, to1);
         });
 }
 

@@ -69,15 +69,13 @@ void pack(const Tensor& weight, bool transposed) {
     weight.replace_by({numbers, p, transposed, kernels::cpu().name, weight.shape()});
 }
 
-const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first, Precision p) {
+const Real* right_operand(kernels::Gemm& g, const Tensor& weight, Precision p) {
     kernels::cpu().products(p);  // throws if there is no such precision
     if (const PackedNumbers* const packed = weight.packed()) {
-        check(first % kPackedColumns == 0, "[packed weight] a product cannot begin at column ", first,
-              " of a packed weight ", weight.shape(), ", only at multiples of ", kPackedColumns);
         g.b_packed = true;
-        return kernels::packed_from(numbers_of(*packed, weight.shape(), g.b_transposed, p), first, g.k, p);
+        return numbers_of(*packed, weight.shape(), g.b_transposed, p);
     }
-    const Real* const b = weight.data() + first;
+    const Real* const b = weight.data();
     PackedWeights* const packed = PackedWeights::active();
     g.b_packed = packed != nullptr;
     return packed != nullptr ? packed->packed(g, weight, b, p) : b;

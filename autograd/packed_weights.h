@@ -76,11 +76,9 @@ private:
 // matrix, or came from an op.
 void pack(const Tensor& weight, bool transposed = false);
 
-// The right operand of g, which begins at column `first` of a weight; packed if the weight is, or if there is
-// an active PackedWeights, and g.b_packed then says so. Throws Error if the weight was packed for other
-// products. Of a packed weight, `first` must be a multiple of kPackedColumns.
-constexpr int64_t kPackedColumns = 64;
-const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first, Precision precision);
+// The right operand of g, packed if the weight is, or if there is an active PackedWeights, and g.b_packed
+// then says so. Throws Error if the weight was packed for other products.
+const Real* right_operand(kernels::Gemm& g, const Tensor& weight, Precision precision);
 
 // Rows ids[0], ids[1], ... of a weight (V, N) that is packed transposed -> (count, N). In bfloat16 the
 // numbers are those that the products use, rounded. A negative id is skipped: its row holds any numbers.

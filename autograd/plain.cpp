@@ -31,14 +31,6 @@ Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bi
     return plain::linear(x, transpose(weight, 0, 1), bias);  // (..., N)
 }
 
-// y = x W[:, first : first + count] + b[first : first + count]
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count) {
-    const Tensor w = slice(weight, 1, first, first + count);                            // (K, count)
-    const Tensor b = bias.defined() ? slice(bias, 0, first, first + count) : Tensor();  // (count)
-    return plain::linear(x, w, b);                                                      // (..., count)
-}
-
 // h = f(x W + b)
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
     return activation(plain::linear(x, weight, bias), f);  // (..., N)

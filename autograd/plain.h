@@ -26,8 +26,6 @@ namespace plain {
 Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias);
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count);
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f);

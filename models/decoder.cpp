@@ -38,7 +38,7 @@ Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross
 std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
     std::vector<LayerCache> caches;
     for (const DecoderLayer& layer : layers)
-        caches.push_back({.self = {}, .memory = nn::KeyValueCache(layer.cross_attention.project(memory))});
+        caches.push_back({.self = {}, .memory = nn::KeyValueCache(layer.cross_attention.kv_proj(memory))});
     return caches;
 }
 

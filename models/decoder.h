@@ -29,7 +29,8 @@ struct DecoderLayer {
         v("norm3", residual3.norm);
     }
 
-    nn::MultiHeadAttention self_attention, cross_attention;
+    nn::MultiHeadAttention self_attention;
+    nn::CrossAttention cross_attention;
     nn::FeedForward feed_forward;
     Residual residual1, residual2, residual3;
 };

@@ -1,5 +1,7 @@
 #include "models/pytorch.h"
 
+#include <algorithm>
+
 namespace plaingrad::models {
 namespace {
 
@@ -13,6 +15,8 @@ const NameRules kPyTorch = {
     {"cross_attention.", "multihead_attn."},
     {"feed_forward.", ""},
     {"in_proj.", "in_proj_"},
+    {"q_proj.", "in_proj_"},  // with kv_proj at its right: one matrix in PyTorch
+    {"kv_proj.", "in_proj_"},
 };
 
 }  // namespace
@@ -25,7 +29,12 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
         for (const char* const ours : {"gain", "table"})
             if (name.ends_with(ours))
                 name = replaced(name, {{ours, "weight"}});
-        found.push_back({name, p.tensor, transposed && p.is_matrix});
+        const auto same = std::find_if(found.begin(), found.end(),
+                                       [&](const StateEntry& entry) { return entry.name == name; });
+        if (same != found.end())
+            same->beside.push_back(p.tensor);
+        else
+            found.push_back({name, p.tensor, transposed && p.is_matrix});
     }
     return found;
 }

@@ -3,96 +3,108 @@
 #include "nn/probe.h"
 
 namespace plaingrad::nn {
+namespace {
 
-static Linear input_projection(int64_t d_model, int64_t n_heads, const Rng& rng, const MultiHeadOptions& o) {
+int64_t kv_heads(int64_t n_heads, const MultiHeadOptions& o) {
+    return o.n_kv_heads > 0 ? o.n_kv_heads : n_heads;
+}
+
+// The projections of queries, of keys and of values: H*D, G*D and G*D columns.
+std::vector<Part> projections(int64_t d_model, int64_t n_heads, const MultiHeadOptions& o) {
     check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0),
           "[MultiHeadAttention] d_model = ", d_model, " must be a multiple of n_heads = ", n_heads);
     check(o.head_dim >= 0, "[MultiHeadAttention] head_dim must not be negative: got ", o.head_dim);
-    check(o.n_kv_heads >= 0 && (o.n_kv_heads == 0 || n_heads % o.n_kv_heads == 0),
+    check(o.n_kv_heads >= 0 && n_heads % kv_heads(n_heads, o) == 0,
           "[MultiHeadAttention] n_heads = ", n_heads, " must be a multiple of n_kv_heads = ", o.n_kv_heads);
-    const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads;
-    const int64_t kv = (o.n_kv_heads > 0 ? o.n_kv_heads : n_heads) * d;
-    return side_by_side(d_model, {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}}, rng,
-                        {.bias = o.bias, .init = o.init});
+    const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads, kv = kv_heads(n_heads, o) * d;
+    return {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}};
 }
 
-MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
-                                       const MultiHeadOptions& o)
-    : in_proj(input_projection(d_model, n_heads_, rng, o)),
-      out_proj(o.head_dim > 0 ? n_heads_ * o.head_dim : d_model, d_model, rng.fork("out_proj"),
-               {.bias = o.bias && o.out_bias, .init = o.init}),
-      dropout(o.dropout, rng.fork("dropout")),
-      n_heads(n_heads_),
-      n_kv_heads(o.n_kv_heads > 0 ? o.n_kv_heads : n_heads_) {}
-
-Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
-    if (pass.cache != nullptr)
-        return attend_cached(x, pass);
-    const Tensor qkv = turned(in_proj(x), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
-    const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng));  // (B, T, H*D)
-    return out_proj(heads);                                                                // (B, T, d_model)
+Linear joint(int64_t d_model, const std::vector<Part>& parts, const Rng& rng, const MultiHeadOptions& o) {
+    return side_by_side(d_model, parts, rng, {.bias = o.bias, .init = o.init});
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
-    const Tensor keys_values = pass.cache != nullptr ? pass.cache->stored() : project(memory);
-    return attend(queries(x), keys_values, pass.mask, pass);
+Linear merging(int64_t width, int64_t d_model, const Rng& rng, const MultiHeadOptions& o) {
+    return Linear(width, d_model, rng.fork("out_proj"), {.bias = o.bias && o.out_bias, .init = o.init});
 }
 
-// The first heads of x, turned by their positions' angles if there are any.
-Tensor MultiHeadAttention::turned(Tensor x, int64_t heads, const Pass& pass) const {
-    return pass.rotary != nullptr ? (*pass.rotary)(std::move(x), heads, pass.first) : x;
+template <class Attention>
+autograd::AttentionOptions options_of(const Attention& layer, const Mask& mask, const Pass& pass,
+                                      const Rng& rng) {
+    return {.n_heads = layer.n_heads,
+            .n_kv_heads = layer.n_kv_heads,
+            .mask = mask,
+            .dropout = layer.dropout.rate_in(pass.mode),
+            .rng = &rng,
+            .weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(layer) : nullptr,
+            .kv_rows = pass.cache != nullptr ? pass.cache->rows() : nullptr};
 }
 
-Tensor MultiHeadAttention::queries(const Tensor& x) const {
-    const int64_t width = out_proj.weight->size(0);                              // H*D
-    return autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width);  // (B, T, H*D)
+template <class Attention>
+Tensor attend(const Attention& layer, const Tensor& q, const Tensor& kv, const Mask& mask, const Pass& pass) {
+    const Rng rng = layer.dropout.rng_in(pass.mode);
+    const Tensor heads = autograd::cross_attention(q, kv, options_of(layer, mask, pass, rng));  // (B, T, H*D)
+    return layer.out_proj(heads);  // (B, T, d_model)
 }
 
-Tensor MultiHeadAttention::project(const Tensor& memory) const {
-    const int64_t width = out_proj.weight->size(0), all = in_proj.weight->size(1);  // H*D, (H + 2*G)*D
-    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width,
-                                    all - width);  // (B, S, 2*G*D)
+// q | k | v of x, queries and keys turned by their positions' angles if there are any.
+Tensor projected(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
+    Tensor qkv = layer.in_proj(x);  // (B, T, (H + 2*G)*D)
+    return pass.rotary != nullptr
+               ? (*pass.rotary)(std::move(qkv), layer.n_heads + layer.n_kv_heads, pass.first)
+               : qkv;
 }
 
-Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
+Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    const Tensor all = turned(in_proj(x), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
-    const int64_t width = out_proj.weight->size(0);                     // H*D
-    cache.append(autograd::slice(all, -1, width, all.size(2)));         // keys are kept as they were turned
-    const Tensor q = autograd::slice(all, -1, 0, width);                // (B, T, H*D)
+    const Tensor all = projected(layer, x, pass);                // (B, T, (H + 2*G)*D)
+    const int64_t width = layer.out_proj.weight->size(0);        // H*D
+    cache.append(autograd::slice(all, -1, width, all.size(2)));  // keys are kept as they were turned
+    const Tensor q = autograd::slice(all, -1, 0, width);         // (B, T, H*D)
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
     // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
     // probe need the filled part, too, to have no empty columns.
     if (x.size(1) > 1 || pass.mode.probe != nullptr)
-        return attend(q, cache.filled(), Mask::causal(), pass);
+        return attend(layer, q, cache.filled(), Mask::causal(), pass);
     const std::vector<int32_t> keys(static_cast<std::size_t>(x.size(0)),
                                     static_cast<int32_t>(cache.length()));
-    return attend(q, cache.stored(), Mask::key_counts(keys), pass);
+    return attend(layer, q, cache.stored(), Mask::key_counts(keys), pass);
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& keys_values, const Mask& mask,
-                                  const Pass& pass) const {
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
+                                       const MultiHeadOptions& o)
+    : in_proj(joint(d_model, projections(d_model, n_heads_, o), rng, o)),
+      out_proj(merging(projections(d_model, n_heads_, o)[0].out, d_model, rng, o)),
+      dropout(o.dropout, rng.fork("dropout")),
+      n_heads(n_heads_),
+      n_kv_heads(kv_heads(n_heads_, o)) {}
+
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
+    if (pass.cache != nullptr)
+        return attend_cached(*this, x, pass);
+    const Tensor qkv = projected(*this, x, pass);  // (B, T, (H + 2*G)*D)
     const Rng rng = dropout.rng_in(pass.mode);
     const Tensor heads =
-        autograd::cross_attention(q, keys_values, op_options(mask, pass, rng));  // (B, T, H*D)
+        autograd::self_attention(qkv, options_of(*this, pass.mask, pass, rng));  // (B, T, H*D)
     return out_proj(heads);                                                      // (B, T, d_model)
 }
 
-autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,
-                                                          const Rng& rng) const {
-    const Real p = dropout.rate_in(pass.mode);
-    Tensor* const weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(*this) : nullptr;
-    const auto* const rows = pass.cache != nullptr ? pass.cache->rows() : nullptr;
-    return {.n_heads = n_heads,
-            .n_kv_heads = n_kv_heads,
-            .mask = mask,
-            .dropout = p,
-            .rng = &rng,
-            .weights = weights,
-            .kv_rows = rows};
+CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng, const MultiHeadOptions& o)
+    : q_proj(joint(d_model, {projections(d_model, n_heads_, o)[0]}, rng, o)),
+      kv_proj(joint(d_model, {projections(d_model, n_heads_, o)[1], projections(d_model, n_heads_, o)[2]},
+                    rng, o)),
+      out_proj(merging(q_proj.weight->size(1), d_model, rng, o)),
+      dropout(o.dropout, rng.fork("dropout")),
+      n_heads(n_heads_),
+      n_kv_heads(kv_heads(n_heads_, o)) {}
+
+Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
+    const Tensor kv = pass.cache != nullptr ? pass.cache->stored() : kv_proj(memory);  // (B, S, 2*G*D)
+    return attend(*this, q_proj(x), kv, pass.mask, pass);                              // (B, T, d_model)
 }
 
 }  // namespace plaingrad::nn

@@ -40,22 +40,18 @@ struct Pass {
 // heads of queries read the same keys and values (head i those of i G / H, rounded down): a cache of them is
 // smaller by H/G, and so is the time to read it, which is most of a step of decoding.
 //
-// The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
-// head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op
-// reads the heads in place: nothing is split, transposed or merged. A probe sees the attention weights.
+// Projections of one input are side by side in one matrix, and so are the heads within each of these: head i
+// is columns i*D to i*D + D. The attention op reads the heads in place: nothing is split, transposed or
+// merged. A probe sees the attention weights.
+//
+// Self-attention: q = k = v = x. One product computes all three, with W_Q | W_K | W_V.
 struct MultiHeadAttention {
     // Throws Error unless n_heads is a multiple of n_kv_heads, and, if head_dim is 0, d_model one of n_heads.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,
                        const MultiHeadOptions& options = {});
 
-    // Self-attention: x (B, T, d_model) -> (B, T, d_model).
+    // x (B, T, d_model) -> (B, T, d_model)
     Tensor operator()(const Tensor& x, const Pass& pass) const;
-    // Queries from x (B, T, d_model), keys and values from memory (B, S, d_model) -> (B, T, d_model).
-    Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
-
-    // Keys | values of memory (B, S, d_model) -> (B, S, 2*G*D): the half of attention that does not
-    // depend on the queries. Decoding computes it once: KeyValueCache(project(memory)).
-    Tensor project(const Tensor& memory) const;
 
     void visit(Visitor& v) const {
         v("in_proj", in_proj);
@@ -66,13 +62,27 @@ struct MultiHeadAttention {
     Linear out_proj;  // H*D -> d_model
     Dropout dropout;
     int64_t n_heads, n_kv_heads;
+};
 
-private:
-    Tensor turned(Tensor x, int64_t n_heads, const Pass& pass) const;
-    Tensor attend_cached(const Tensor& x, const Pass& pass) const;
-    Tensor attend(const Tensor& q, const Tensor& keys_values, const Mask& mask, const Pass& pass) const;
-    Tensor queries(const Tensor& x) const;
-    autograd::AttentionOptions op_options(const Mask& mask, const Pass& pass, const Rng& rng) const;
+// Cross-attention: q = x, k = v = memory, another sequence. W_K | W_V is apart from W_Q, as keys and values
+// do not depend on x: decoding computes them once, KeyValueCache(kv_proj(memory)).
+struct CrossAttention {
+    CrossAttention(int64_t d_model, int64_t n_heads, const Rng& rng, const MultiHeadOptions& options = {});
+
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
+    Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
+
+    void visit(Visitor& v) const {
+        v("q_proj", q_proj);
+        v("kv_proj", kv_proj);
+        v("out_proj", out_proj);
+    }
+
+    Linear q_proj;    // d_model -> H*D
+    Linear kv_proj;   // d_model -> 2*G*D
+    Linear out_proj;  // H*D -> d_model
+    Dropout dropout;
+    int64_t n_heads, n_kv_heads;
 };
 
 }  // namespace plaingrad::nn

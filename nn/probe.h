@@ -5,7 +5,8 @@
 //     model(src, tgt, Mode::eval(&seen));
 //     seen.of(model.decoder.layers[0].cross_attention)  // its attention weights
 //
-//     MultiHeadAttention          the attention weights (B, H, T, S)
+//     MultiHeadAttention,
+//     CrossAttention              the attention weights (B, H, T, S)
 //     FeedForward                 the hidden values, after the activation (B, T, d_ff)
 //     EncoderLayer, DecoderLayer  in a stack: the output (B, T, d_model)
 //     PositionalEncoding          in an InputEmbedding: the encodings (T, d_model)

@@ -20,8 +20,8 @@ using autograd::Real;
 using autograd::Tensor;
 
 constexpr int64_t kSnapshots = 10, kFewest = 3;
-constexpr int64_t kBytes = 1'000'000;  // of all attention weights in a page, a byte each
-constexpr char kAttention[] = "MultiHeadAttention";
+constexpr int64_t kBytes = 1'000'000;       // of all attention weights in a page, a byte each
+constexpr char kAttention[] = "Attention";  // how the names of both kinds end
 constexpr char kSnapshotLine[] =
     R"({"kind":"snapshot","step":%)" SCNd64 R"(,"of":%)" SCNd64;  // as snapshot() writes
 constexpr std::size_t kBins = 40, kTokens = 150;
@@ -147,7 +147,7 @@ bool Recorder::after_step(int64_t step) {
 int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
     int64_t heads = 1;
     for (const nn::NamedModule& m : subject_.modules)
-        if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type == kAttention)
+        if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type.ends_with(kAttention))
             heads += weights->size(1);
     const int64_t squares = kBytes / kFewest / heads / std::ssize(subject_.looks);
     return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
@@ -169,7 +169,7 @@ bool Recorder::snapshot(int64_t step) {
             const Tensor* const value = seen.find(m);
             if (value == nullptr)
                 continue;
-            if (m.type == kAttention) {
+            if (m.type.ends_with(kAttention)) {
                 const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
                                        std::min(shown, value->size(3)));  // (1, H, T, S)
                 attention.push_back(

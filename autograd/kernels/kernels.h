@@ -238,15 +238,6 @@ constexpr int64_t packed_size(int64_t n, int64_t k, Precision precision) {
     return (n + 63) / 64 * 64 * (precision == Precision::bf16 ? (k + 1) / 2 : k);
 }
 
-// Where column j of what `pack` wrote begins; j is a multiple of 64. (A pair of bfloat16 is a word of 32
-// bits, in the double build too.)
-inline const Real* packed_from(const Real* packed, int64_t j, int64_t k, Precision precision) {
-    const int64_t before = packed_size(j, k, precision);
-    if (precision == Precision::bf16)
-        return reinterpret_cast<const Real*>(reinterpret_cast<const uint32_t*>(packed) + before);
-    return packed + before;
-}
-
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
 // has. Throws Error if PLAINGRAD_ISA names a set that does not exist or that cannot run here.
 const Kernels& cpu();

@@ -185,6 +185,8 @@ std::vector<int64_t> sizes_of(const StateEntry& entry) {
     std::vector<int64_t> sizes(entry.tensor.shape().begin(), entry.tensor.shape().end());
     if (entry.columns >= 0)
         sizes.back() = entry.columns;
+    for (const Tensor& more : entry.beside)
+        sizes.back() += more.size(-1);
     if (entry.transposed)
         std::swap(sizes[0], sizes[1]);
     return sizes;
@@ -192,7 +194,9 @@ std::vector<int64_t> sizes_of(const StateEntry& entry) {
 
 Tensor in_file_order(const StateEntry& e) {
     const autograd::NoGrad no_grad;
-    const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
+    Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
+    for (const Tensor& more : e.beside)
+        own = autograd::concat({own, more}, -1);
     return e.transposed ? autograd::transpose(own, 0, 1) : own;
 }
 

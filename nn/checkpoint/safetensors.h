@@ -66,14 +66,18 @@ private:
 // header only.
 SafeTensors read(const std::string& path);
 
-// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out),
-// PyTorch's are (out, in); and BERT has separate matrices for queries, keys and values, which here are
-// columns of one.)
+// One tensor of a file: one of ours, transposed or not, some of its columns, or several side by side. (Ours
+// are (in, out), PyTorch's are (out, in). BERT has separate matrices for queries, keys and values, which here
+// are columns of one; PyTorch's cross-attention has one, where here the queries' is apart.)
 struct StateEntry {
     std::string name;
     Tensor tensor;  // a handle: reading a file writes into it
     bool transposed = false;
     int64_t first = 0, columns = -1;  // of the last dimension; -1: all
+    std::vector<Tensor> beside = {};  // whose columns follow, in the file's tensor
+    // Makes what is written instead, of the same shape, when its turn comes: numbers that several processes
+    // have. To read, it is ignored.
+    std::function<Tensor()> gathered = {};
 };
 
 // The sizes that an entry has in the file,

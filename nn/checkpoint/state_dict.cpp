@@ -66,32 +66,43 @@ void transpose(const Real* from, int64_t rows, int64_t columns, Real* to, int64_
                     to[c * to_row + r] = from[r * columns + c];
 }
 
-// Each number is copied once, from the file into the parameter. What must be rearranged is read a few rows
-// at a time.
-void read_entry(const Found& found, const StateEntry& entry) {
+// One of an entry's tensors, for which `before` rows of the file's matrix, or numbers of its vector, are
+// skipped. Each number is copied once, from the file into the parameter. What must be rearranged is read a
+// few rows at a time.
+void read_part(const Found& found, const StateEntry& entry, Tensor tensor, int64_t before) {
     const std::vector<int64_t>& sizes = found.entry->shape;
-    Tensor tensor = entry.tensor;
     Real* const to = tensor.mutable_data() + entry.first;
     const int64_t n = tensor.numel(), stride = sizes.empty() ? 1 : tensor.size(-1);
     if (!entry.transposed && entry.columns < 0) {
         autograd::parallel_for(0, n, 16 * kPiece, [&](int64_t begin, int64_t end) {
-            found.file->copy(*found.entry, begin, end - begin, to + begin);
+            found.file->copy(*found.entry, before + begin, end - begin, to + begin);
         });
         return;
     }
-    const int64_t columns = sizes.back(), rows = sizes.size() < 2 ? 1 : sizes[0];
+    const int64_t columns = sizes.back(), rows = !entry.beside.empty() ? stride
+                                                 : sizes.size() < 2    ? 1
+                                                                       : sizes[0];
     if (columns == 0)
         return;
     const int64_t grain = std::max<int64_t>(16, kPiece / columns / 16 * 16);
     autograd::parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
         Tensor some = Tensor::uninitialized({end - begin, columns});  // in recycled memory
         Real* const numbers = some.mutable_data();
-        found.file->copy(*found.entry, begin * columns, some.numel(), numbers);
+        found.file->copy(*found.entry, (before + begin) * columns, some.numel(), numbers);
         if (entry.transposed)
             return transpose(numbers, end - begin, columns, to + begin, stride);
         for (int64_t r = begin; r < end; ++r)
             std::copy_n(numbers + (r - begin) * columns, columns, to + r * stride);
     });
+}
+
+void read_entry(const Found& found, const StateEntry& entry) {
+    read_part(found, entry, entry.tensor, 0);
+    int64_t before = entry.beside.empty() ? 0 : entry.tensor.size(-1);
+    for (const Tensor& next : entry.beside) {
+        read_part(found, entry, next, before);
+        before += next.size(-1);
+    }
 }
 
 // Which entries to read, each weight under one of its names. A disk is fastest from begin to end, and the

@@ -65,12 +65,15 @@ inline std::vector<nn::NamedParameter> trained_parameters(const models::Transfor
 // this name, from this column on. Vectors are matrices of one row.
 template <class F>
 void each_part_of_one_page(const one_page::Transformer& page, const F& f) {
-    const auto heads = [&](const std::string& name, const one_page::MultiHead& attention) {
+    const auto heads = [&](const std::string& name, const one_page::MultiHead& attention, bool cross) {
+        const std::string q = name + (cross ? ".q_proj.weight" : ".in_proj.weight");
+        const std::string kv = name + (cross ? ".kv_proj.weight" : ".in_proj.weight");
+        const int keys = cross ? 0 : one_page::d_model;
         int column = 0;  // queries of all heads, then keys, then values
         for (const auto& head : attention.heads) {
-            f(name + ".in_proj.weight", column, head.W_Q);
-            f(name + ".in_proj.weight", column + one_page::d_model, head.W_K);
-            f(name + ".in_proj.weight", column + 2 * one_page::d_model, head.W_V);
+            f(q, column, head.W_Q);
+            f(kv, keys + column, head.W_K);
+            f(kv, keys + one_page::d_model + column, head.W_V);
             column += one_page::d_k;
         }
         f(name + ".out_proj.weight", 0, attention.W_O);
@@ -83,10 +86,10 @@ void each_part_of_one_page(const one_page::Transformer& page, const F& f) {
     };
     f("src_embedding.tokens.table", 0, page.table);
     const std::string encoder = "encoder.layers.0.", decoder = "decoder.layers.0.";
-    heads(encoder + "self_attention", page.encoder.self_attention);
+    heads(encoder + "self_attention", page.encoder.self_attention, false);
     feed_forward(encoder + "feed_forward", page.encoder.feed_forward);
-    heads(decoder + "self_attention", page.decoder.self_attention);
-    heads(decoder + "cross_attention", page.decoder.cross_attention);
+    heads(decoder + "self_attention", page.decoder.self_attention, false);
+    heads(decoder + "cross_attention", page.decoder.cross_attention, true);
     feed_forward(decoder + "feed_forward", page.decoder.feed_forward);
 }
 

@@ -263,7 +263,7 @@ TEST_CASE("what explain says follows from the numbers of each sentence", "[apps]
         CAPTURE(arguments);
         const auto all = pages_of(arguments);
         check_cross_attention(all);
-        CHECK(std::regex_search(all.at("weight"), std::regex("in_proj.weight, row [0-9]+, column [0-9]+")));
+        CHECK(std::regex_search(all.at("weight"), std::regex("q_proj.weight, row [0-9]+, column [0-9]+")));
 
         const std::string& after = all.at("after");
         CAPTURE(after);

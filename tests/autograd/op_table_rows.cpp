@@ -171,11 +171,6 @@ void OpTable::fused() {
         [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu); });
     row("glu", "with another consumer", {in({3, 4})},
         [](const Inputs& x) { return add(glu(x[0], Activation::silu), slice(x[0], 1, 0, 2)); });
-    row("linear_columns", "the last two", {in({3, 5}), in({5, 5}), in({5})},
-        [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], 3, 2); });
-    row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [=](const Inputs& x) {
-        return linear_columns(x[0], x[1], x[2], 3, 2) * linear_columns(x[0], x[1], x[2], 0, 2);
-    });
     row("linear", "no bias", {in({3, 5}), in({5, 17})}, [=](const Inputs& x) { return linear(x[0], x[1]); });
     row("linear_transposed", "no bias", {in({3, 5}), in({17, 5})},
         [=](const Inputs& x) { return linear_transposed(x[0], x[1]); });

@@ -106,21 +106,6 @@ TEST_CASE("fused: linear with an activation", "[ops][fused]") {
     }
 }
 
-TEST_CASE("fused: linear with a part of the columns", "[ops][fused]") {
-    const Inputs xwb = {random({2, 7, 37}, 1), random({37, 19}, 2), random({19}, 3)};
-    for (const auto& [begin, end] :
-         {std::pair{0, 19}, std::pair{0, 5}, std::pair{5, 17}, std::pair{18, 19}}) {
-        const int64_t first = begin, count = end - begin;
-        INFO(first << " " << count);
-        check_same_bits("linear_columns", xwb,
-                        [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], first, count); });
-    }
-    check_same_bits(  // two projections of one matrix
-        "linear_columns", xwb, [](const Inputs& x) {
-            return linear_columns(x[0], x[1], x[2], 0, 9) * linear_columns(x[0], x[1], x[2], 10, 9);
-        });
-}
-
 // 1,100 rows are two whole chunks and a part.
 TEST_CASE("fused: the output layer with its loss", "[ops][fused]") {
     for (const int64_t rows : {1, 6, 512, 513, 1100}) {

@@ -33,7 +33,7 @@ void in(Precision p, const F& f) {
 
 int64_t bytes_in_use() { return storage_statistics().bytes_in_use; }
 
-// All ops that multiply rows by a weight (K, N). The columns begin on and off the panels.
+// All ops that multiply rows by a weight (K, N).
 std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& bias, Precision p) {
     const UsePrecision precision(p);
     const int64_t n = w.size(1), k = w.size(0);
@@ -43,10 +43,6 @@ std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& bia
                                feed_forward(x, w, bias, back, {}, Activation::relu)};
     if (n % 2 == 0)
         all.push_back(gated_feed_forward(x, w, bias, random({n / 2, k}, 9), {}, Activation::silu));
-    for (const int64_t first : {int64_t(0), int64_t(1), n / 3, int64_t(64), int64_t(128), n - 1})
-        if (first < n)
-            for (const int64_t count : {int64_t(1), (n - first) / 2, n - first})
-                all.push_back(linear_columns(x, w, bias, first, count));
     return all;
 }
 

@@ -18,9 +18,7 @@ namespace {
 std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& bias,
                              Precision p) {
     const UsePrecision precision(p);
-    const int64_t n = w.size(1);
     return {linear(x, w, bias), linear_activation(x, w, bias, Activation::gelu),
-            linear_columns(x, w, bias, n / 3, n / 4), linear_columns(x, w, bias, n / 3, n / 2),
             linear_transposed(x, table, bias)};
 }
 
@@ -94,12 +92,12 @@ TEST_CASE("packed weights: a weight that is gone does not lend its copy to anoth
 TEST_CASE("packed weights: memory that is read in two shapes has a copy for each", "[packed]") {
     const Tensor w = random({40, 60}, 1), reshaped = reshape(w, {80, 30});  // the same memory
     const Tensor x = random({3, 40}, 2), wider = random({3, 80}, 3);
-    const Tensor of_columns = linear_columns(x, w, {}, 0, 30), of_all = linear(wider, reshaped);
+    const Tensor of_rows = linear(x, w), of_others = linear(wider, reshaped);
     PackedWeights packed;
     const PackedWeights::Use use(packed);
     for (int time = 0; time < 2; ++time) {
-        CHECK(same_bits(linear_columns(x, w, {}, 0, 30), of_columns));
-        CHECK(same_bits(linear(wider, reshaped), of_all));
+        CHECK(same_bits(linear(x, w), of_rows));
+        CHECK(same_bits(linear(wider, reshaped), of_others));
     }
     const kernels::Gemm far = {.m = 1, .n = 30, .k = 20, .lda = 20, .ldb = 60, .ldc = 30};
     kernels::Gemm near = far;

@@ -199,7 +199,7 @@ static void check_ops(Precision precision) {
         fused.clear();
         for (const OpRow& row : OpTable(precision).rows)
             fused.insert(row.op);
-        REQUIRE(fused.size() == 11);
+        REQUIRE(fused.size() == 10);
     }
     const double tolerance = kRealIsDouble ? 1e-9 : precision == Precision::bf16 ? 1e-2 : 2e-5;
     for (const OpRow& row : OpTable(precision).rows) {

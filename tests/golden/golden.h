@@ -102,9 +102,13 @@ public:
     void input_gradient(const std::string& name, const Tensor& x) { put("input_gradient/" + name, x.grad()); }
     // Layers and names as PyTorch's: gradients go through the same map as weights.
     void gradients(const StateDict& state) {
+        const auto gradient = [](const Tensor& x) {
+            return x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
+        };
         for (nn::checkpoint::StateEntry entry : state.entries) {
-            const Tensor& x = entry.tensor;
-            entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
+            entry.tensor = gradient(entry.tensor);
+            for (Tensor& more : entry.beside)
+                more = gradient(more);
             put("gradient/" + entry.name, nn::checkpoint::in_file_order(entry));
         }
     }

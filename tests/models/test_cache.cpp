@@ -105,7 +105,7 @@ TEST_CASE("cache: select before the first step, and twice in a row", "[models][d
 
 TEST_CASE("cache: sentences that read the same source have the bits that copies of it give",
           "[models][decoding]") {
-    const nn::MultiHeadAttention layer(8, 2, Rng(1));
+    const nn::CrossAttention layer(8, 2, Rng(1));
     const Tensor memory = random({4, 5, 8}, 2);
     const Ids lengths = {5, 2, 3, 1};
     // Which source each sentence reads: after one selection, and of these after another.
@@ -113,7 +113,7 @@ TEST_CASE("cache: sentences that read the same source have the bits that copies 
         {{0, 1, 2, 3}, {0, 1, 2}}, {{1, 1, 0, 1, 3}, {4, 0, 2}}, {{3}, {0, 0}}, {{2, 3, 3}, {2, 1, 0, 0, 0}}};
     for (const auto& [first, second] : plans)
         for (const int64_t t : {1, 3}) {
-            nn::KeyValueCache cache(layer.project(memory));
+            nn::KeyValueCache cache(layer.kv_proj(memory));
             Ids sources = {0, 1, 2, 3};
             for (const Ids& rows : {first, second}) {
                 cache.select(rows);

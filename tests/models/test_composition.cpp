@@ -22,11 +22,11 @@ Tensor composed_encoder(const Transformer& m, const autograd::Tokens& src) {
     Tensor x = m.src_embedding(src, kEval);
     for (const EncoderLayer& l : m.encoder.layers) {
         if (m.config.block.norm == NormPlacement::post) {
-            x = l.residual1.norm(x + l.self_attention(x, x, {mask, kEval}));
+            x = l.residual1.norm(x + l.self_attention(x, {mask, kEval}));
             x = l.residual2.norm(x + l.feed_forward(x, kEval));
         } else {
             const Tensor y = l.residual1.norm(x);
-            x = x + l.self_attention(y, y, {mask, kEval});
+            x = x + l.self_attention(y, {mask, kEval});
             x = x + l.feed_forward(l.residual2.norm(x), kEval);
         }
     }
@@ -39,12 +39,12 @@ Tensor composed_decoder(const Transformer& m, const autograd::Tokens& tgt, const
     Tensor x = m.tgt_embedding(tgt, kEval);
     for (const DecoderLayer& l : m.decoder.layers) {
         if (m.config.block.norm == NormPlacement::post) {
-            x = l.residual1.norm(x + l.self_attention(x, x, {mask, kEval}));
+            x = l.residual1.norm(x + l.self_attention(x, {mask, kEval}));
             x = l.residual2.norm(x + l.cross_attention(x, memory, {memory_mask, kEval}));
             x = l.residual3.norm(x + l.feed_forward(x, kEval));
         } else {
             const Tensor y = l.residual1.norm(x);
-            x = x + l.self_attention(y, y, {mask, kEval});
+            x = x + l.self_attention(y, {mask, kEval});
             x = x + l.cross_attention(l.residual2.norm(x), memory, {memory_mask, kEval});
             x = x + l.feed_forward(l.residual3.norm(x), kEval);
         }

@@ -45,7 +45,7 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     const Mask mask = Mask::padding(ids).and_causal();
     const Pass turned = {.mask = mask, .mode = kEval, .rotary = &m.backbone.encoder.rotary};
     const auto attention = [&](const EncoderLayer& l, const Tensor& y) {
-        return encodings.defined() ? l.self_attention(y, y, {mask, kEval}) : l.self_attention(y, turned);
+        return encodings.defined() ? l.self_attention(y, {mask, kEval}) : l.self_attention(y, turned);
     };
     for (const EncoderLayer& l : m.backbone.encoder.layers) {
         if (c.block.norm == NormPlacement::post) {

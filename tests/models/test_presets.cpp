@@ -99,8 +99,11 @@ TEST_CASE("presets: the properties of each are those of the model", "[models][pr
         for (std::size_t i = 0; i < 2; ++i) {
             const EncoderLayer& enc = m.encoder.layers[i];
             const DecoderLayer& dec = m.decoder.layers[i];
-            for (const nn::MultiHeadAttention* a :
-                 {&enc.self_attention, &dec.self_attention, &dec.cross_attention}) {
+            const nn::CrossAttention& cross = dec.cross_attention;
+            CHECK(equal(cross.dropout.rate, e.attention));
+            for (const nn::Linear* l : {&cross.q_proj, &cross.kv_proj, &cross.out_proj})
+                CHECK(l->bias->defined() == e.attention_bias);
+            for (const nn::MultiHeadAttention* a : {&enc.self_attention, &dec.self_attention}) {
                 CHECK(equal(a->dropout.rate, e.attention));
                 for (const nn::Linear* l : {&a->in_proj, &a->out_proj})
                     CHECK(l->bias->defined() == e.attention_bias);

@@ -21,14 +21,12 @@ struct Result {
 using Allowed = std::function<bool(int64_t b, int64_t t, int64_t s)>;
 
 // MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O, with loops, in double.
-Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const Tensor& memory,
+Result by_definition(const CrossAttention& layer, const Tensor& query, const Tensor& memory,
                      const Allowed& allowed) {
     const int64_t batch = query.size(0), queries = query.size(1), keys = memory.size(1), n = query.size(2);
     const int64_t heads = layer.n_heads, d = n / heads;
-    const auto part = [&](const Tensor& x, int64_t i) {
-        return doubles(autograd::linear_columns(x, layer.in_proj.weight, layer.in_proj.bias, i * n, n));
-    };
-    const std::vector<double> q = part(query, 0), k = part(memory, 1), v = part(memory, 2);
+    const std::vector<Tensor> k_v = autograd::split(layer.kv_proj(memory), n, 2);
+    const std::vector<double> q = doubles(layer.q_proj(query)), k = doubles(k_v[0]), v = doubles(k_v[1]);
     const auto at = [](const std::vector<double>& x, int64_t i) { return x[static_cast<std::size_t>(i)]; };
     Result r;
     std::vector<Real> concatenated(static_cast<std::size_t>(batch * queries * n), 0);
@@ -78,7 +76,7 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
     const Tensor query = random({2, 5, 12}, 1), memory = random({2, 7, 12}, 2);
     for (const int64_t heads : {1, 2, 3, 12}) {
         for (const bool bias : {true, false}) {
-            const MultiHeadAttention layer(12, heads, Rng(3), {.bias = bias, .init = Init::pytorch});
+            const CrossAttention layer(12, heads, Rng(3), {.bias = bias, .init = Init::pytorch});
             for (const Row& r : rows) {
                 INFO(r.what << ", " << heads << " heads");
                 Probe seen;
@@ -97,7 +95,9 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
 }
 
 TEST_CASE("attention: self-attention, with one joint product, is the same", "[nn][attention]") {
-    const MultiHeadAttention layer(12, 3, Rng(3), {.dropout = Real(0.2), .init = Init::pytorch});
+    const MultiHeadOptions options = {.dropout = Real(0.2), .init = Init::pytorch};
+    const MultiHeadAttention layer(12, 3, Rng(3), options);
+    const CrossAttention cross(12, 3, Rng(3), options);  // the same initial values
     const Tensor x = random({2, 5, 12}, 1);
     for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::key_counts({5, 3}).and_causal()}) {
         Probe joint, apart;
@@ -105,8 +105,8 @@ TEST_CASE("attention: self-attention, with one joint product, is the same", "[nn
             const auto mode = [&](Probe& probe) {
                 return trains ? Mode::train(Rng(4), &probe) : Mode::eval(&probe);
             };
-            CHECK(same_bits(layer(x, {mask, mode(joint)}), layer(x, x, {mask, mode(apart)})));
-            CHECK(same_bits(joint.of(layer), apart.of(layer)));
+            CHECK(same_bits(layer(x, {mask, mode(joint)}), cross(x, x, {mask, mode(apart)})));
+            CHECK(same_bits(joint.of(layer), apart.of(cross)));
         }
     }
 }
@@ -116,7 +116,7 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     const Tensor x = random({2, 10, 512}, 4);
     const MultiHeadAttention layer(512, 8, Rng(5));
     Probe seen;
-    CHECK(layer(x, x, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
+    CHECK(layer(x, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
     const Tensor weights = seen.of(layer);
     CHECK(weights.shape() == Shape({2, 8, 10, 10}));
     CHECK_FALSE(weights.needs_grad());
@@ -126,8 +126,11 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     CHECK(parameter_count(layer) == 4 * (512 * 512 + 512));
     CHECK(layer.in_proj.weight->shape() == Shape({512, 3 * 512}));
     const Tensor longer = random({2, 13, 512}, 6);
-    CHECK(layer(x, longer, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
-    CHECK(seen.of(layer).shape() == Shape({2, 8, 10, 13}));
+    const CrossAttention cross(512, 8, Rng(5));
+    CHECK(parameter_count(cross) == 4 * (512 * 512 + 512));
+    CHECK(cross.kv_proj.weight->shape() == Shape({512, 2 * 512}));
+    CHECK(cross(x, longer, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
+    CHECK(seen.of(cross).shape() == Shape({2, 8, 10, 13}));
 }
 
 TEST_CASE("attention: a head's values reach only its own columns", "[nn][attention]") {
@@ -137,23 +140,23 @@ TEST_CASE("attention: a head's values reach only its own columns", "[nn][attenti
     for (int64_t i = 0; i < 144; ++i)
         out_weight.mutable_data()[i] = i % 13 == 0;
     const Tensor x = random({2, 5, 12}, 8);
-    const Tensor before = layer(x, x, {Mask::none(), Mode::eval()});
+    const Tensor before = layer(x, {Mask::none(), Mode::eval()});
     Tensor weight = layer.in_proj.weight;
     for (int64_t i = 0; i < 12; ++i)
         weight.mutable_data()[i * 36 + 24 + 6] += 1;  // a value's column of head 1
-    const Tensor after = layer(x, x, {Mask::none(), Mode::eval()});
+    const Tensor after = layer(x, {Mask::none(), Mode::eval()});
     for (int64_t i = 0; i < 120; ++i)
         CHECK((before.data()[i] == after.data()[i]) == (i % 12 != 6));
     for (int64_t i = 0; i < 12; ++i)
         weight.mutable_data()[i * 36 + 9] += 1;  // a query's column of head 2: all of its output
-    const Tensor scores = layer(x, x, {Mask::none(), Mode::eval()});
+    const Tensor scores = layer(x, {Mask::none(), Mode::eval()});
     for (int64_t i = 0; i < 120; ++i)
         CHECK((scores.data()[i] == after.data()[i]) == (i % 12 < 8));
 }
 
 TEST_CASE("attention: queries in another order give rows in that order, keys in any order the same",
           "[nn][attention]") {
-    const MultiHeadAttention layer(12, 3, Rng(9), {.init = Init::pytorch});
+    const CrossAttention layer(12, 3, Rng(9), {.init = Init::pytorch});
     const Tensor query = random({1, 4, 12}, 10), memory = random({1, 3, 12}, 11);
     const auto reordered = [](const Tensor& x, const std::vector<int>& order) {
         std::vector<Tensor> parts;
@@ -168,9 +171,9 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     CHECK(worst_error(keys, out) < 1e-5);
 
     // Where each query sees one key only, exchanging two values exchanges just these rows.
-    const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
+    const CrossAttention self(12, 3, Rng(12), {.init = Init::pytorch});
     const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
-    const Tensor kv = self.project(query);  // (1, 4, 24)
+    const Tensor kv = self.kv_proj(query);  // (1, 4, 24)
     KeyValueCache cache(kv);
     const Pass pass = {.mask = diagonal, .mode = Mode::eval(), .cache = &cache};
     const Tensor straight = self(query, Tensor(), pass);
@@ -232,7 +235,7 @@ TEST_CASE("cache: the tensor that it was made from does not change", "[nn][atten
 
 TEST_CASE("attention: a query without allowed keys gets the output bias, and no gradient",
           "[nn][attention]") {
-    const MultiHeadAttention layer(6, 2, Rng(13), {.init = Init::pytorch});
+    const CrossAttention layer(6, 2, Rng(13), {.init = Init::pytorch});
     Tensor query = random({2, 3, 6}, 14), memory = random({2, 4, 6}, 15);
     query.require_grad();
     memory.require_grad();
@@ -253,14 +256,14 @@ TEST_CASE("attention: dropout of the weights, in training only", "[nn][attention
     const Tensor x = random({2, 9, 12}, 17);
     const MultiHeadAttention layer(12, 3, Rng(18), {.dropout = Real(0.4)}), plain(12, 3, Rng(18));
     const Mode train = Mode::train(Rng(19));
-    CHECK(same_bits(layer(x, x, {Mask::none(), Mode::eval()}), plain(x, x, {Mask::none(), train})));
+    CHECK(same_bits(layer(x, {Mask::none(), Mode::eval()}), plain(x, {Mask::none(), train})));
     Probe seen;
-    const Tensor out = layer(x, x, {Mask::none(), Mode::train(Rng(19), &seen)});
+    const Tensor out = layer(x, {Mask::none(), Mode::train(Rng(19), &seen)});
     const Tensor weights = seen.of(layer);
-    layer(x, x, {Mask::none(), Mode::eval(&seen)});
+    layer(x, {Mask::none(), Mode::eval(&seen)});
     const Tensor all = seen.of(layer);
-    CHECK(same_bits(out, layer(x, x, {Mask::none(), train})));
-    CHECK_FALSE(same_bits(out, layer(x, x, {Mask::none(), Mode::train(Rng(20))})));
+    CHECK(same_bits(out, layer(x, {Mask::none(), train})));
+    CHECK_FALSE(same_bits(out, layer(x, {Mask::none(), Mode::train(Rng(20))})));
     int64_t dropped = 0, wrong = 0;
     for (int64_t i = 0; i < weights.numel(); ++i) {
         dropped += weights.data()[i] == 0;
@@ -276,13 +279,14 @@ TEST_CASE("attention: sizes that do not fit", "[nn][attention]") {
     CHECK(contains(error, "d_model = 10"));
     CHECK(contains(error, "n_heads = 3"));
     CHECK(error_of([] { MultiHeadAttention(10, 0, Rng(1)); }) != "");
+    CHECK(error_of([] { CrossAttention(10, 3, Rng(1)); }) == error);
     CHECK(contains(error_of([] { MultiHeadAttention(12, 4, Rng(1), {.n_kv_heads = 3}); }), "n_kv_heads = 3"));
     CHECK(error_of([] { MultiHeadAttention(10, 3, Rng(1), {.head_dim = 2}); }) == "");
     CHECK(error_of([] { MultiHeadAttention(9, 3, Rng(1), {.head_dim = -1}); }) ==
           "[MultiHeadAttention] head_dim must not be negative: got -1");
     const MultiHeadAttention layer(6, 2, Rng(1));
     const Tensor x = Tensor::zeros({2, 3, 6});
-    const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, {mask, Mode::eval()}); }); };
+    const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, {mask, Mode::eval()}); }); };
     CHECK(contains(with(Mask::key_counts({3})), "batch of 2"));
     CHECK(contains(with(Mask::key_counts({3, 4})), "from 0 to 3"));
     CHECK(contains(with(Mask::allowed(2, 3, 2, std::vector<uint8_t>(12))), "do not fit"));

@@ -95,7 +95,7 @@ TEST_CASE("gradients: Dropout", "[nn][gradcheck]") {
     check_gradients("Dropout", {{"input", x.require_grad()}}, [&] { return layer(x, Mode::train(Rng(12))); });
 }
 
-TEST_CASE("gradients: MultiHeadAttention, self and cross, every mask, dropout, no bias", "[nn][gradcheck]") {
+TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", "[nn][gradcheck]") {
     struct Row {
         const char* what;
         int64_t batch, queries, keys, d_model, heads;
@@ -122,20 +122,22 @@ TEST_CASE("gradients: MultiHeadAttention, self and cross, every mask, dropout, n
         {"cross, grouped, wide heads", 2, 3, 5, 6, 4, Mask::key_counts({5, 2}), 0, false, 2, 3},
     };
     for (const Row& r : rows) {
-        const MultiHeadAttention layer(r.d_model, r.heads, Rng(13),
-                                       {.n_kv_heads = r.kv_heads,
-                                        .head_dim = r.head_dim,
-                                        .dropout = r.dropout,
-                                        .bias = r.bias,
-                                        .init = Init::pytorch});
-        const Mode train = Mode::train(Rng(14));
-        std::vector<Tensor> inputs = {random({r.batch, r.queries, r.d_model}, 15)};
-        if (r.keys > 0)
-            inputs.push_back(random({r.batch, r.keys, r.d_model}, 16));
-        const auto all = leaves(layer, inputs);
-        const Tensor query = all[all.size() - inputs.size()].tensor, memory = all.back().tensor;
-        check_gradients(r.what, all, [&] {
-            return r.keys > 0 ? layer(query, memory, {r.mask, train}) : layer(query, {r.mask, train});
-        });
+        const MultiHeadOptions options = {.n_kv_heads = r.kv_heads,
+                                          .head_dim = r.head_dim,
+                                          .dropout = r.dropout,
+                                          .bias = r.bias,
+                                          .init = Init::pytorch};
+        const Pass pass = {r.mask, Mode::train(Rng(14))};
+        const Tensor x = random({r.batch, r.queries, r.d_model}, 15);
+        if (r.keys > 0) {
+            const CrossAttention layer(r.d_model, r.heads, Rng(13), options);
+            const auto all = leaves(layer, {x, random({r.batch, r.keys, r.d_model}, 16)});
+            const Tensor query = all[all.size() - 2].tensor, memory = all.back().tensor;
+            check_gradients(r.what, all, [&] { return layer(query, memory, pass); });
+        } else {
+            const MultiHeadAttention layer(r.d_model, r.heads, Rng(13), options);
+            const auto all = leaves(layer, {x});
+            check_gradients(r.what, all, [&] { return layer(all.back().tensor, pass); });
+        }
     }
 }

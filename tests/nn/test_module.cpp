@@ -62,8 +62,10 @@ TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]
         "decoder.layers.0.self_attention.in_proj.bias",
         "decoder.layers.0.self_attention.out_proj.weight",
         "decoder.layers.0.self_attention.out_proj.bias",
-        "decoder.layers.0.cross_attention.in_proj.weight",
-        "decoder.layers.0.cross_attention.in_proj.bias",
+        "decoder.layers.0.cross_attention.q_proj.weight",
+        "decoder.layers.0.cross_attention.q_proj.bias",
+        "decoder.layers.0.cross_attention.kv_proj.weight",
+        "decoder.layers.0.cross_attention.kv_proj.bias",
         "decoder.layers.0.cross_attention.out_proj.weight",
         "decoder.layers.0.cross_attention.out_proj.bias",
         "decoder.layers.0.feed_forward.linear1.weight",
@@ -250,7 +252,7 @@ TEST_CASE("module: modules are visited as modules, and can be changed", "[nn][mo
     const Transformer& unchanging = model;
     int64_t linears = 0;
     for_each_module<Linear>(unchanging, [&](const std::string&, const Linear&) { ++linears; });
-    CHECK(linears == 4 + 6);
+    CHECK(linears == 4 + 7);
     int64_t roots = 0;
     for_each_module<Transformer>(
         model, [&](const std::string& name, Transformer& m) { roots += name == "" && &m == &model; });

@@ -37,10 +37,10 @@ static Tensor back(const F& f, const Tensor& x, const Tensor& dout) {
     return leaf.grad();
 }
 
-// From the loss down to W_Q | W_K | W_V of the cross-attention. Returns its gradient through the queries.
+// From the loss down to W_Q of the cross-attention. Returns its gradient.
 static Tensor run_links(const Transformer& model, const Batch& example, Values& v) {
     const models::DecoderLayer& layer = model.decoder.layers[0];
-    const nn::MultiHeadAttention& cross = layer.cross_attention;
+    const nn::CrossAttention& cross = layer.cross_attention;
     const auto loss = [&](const Tensor& x) { return cross_entropy(x, example.tgt.slice(1, 5)); };
     const auto ffn = [&](const Tensor& x) { return layer.feed_forward(x, Mode::eval()); };
     const auto last_block = [&](const Tensor& x) { return layer.residual3(x, Mode::eval(), ffn); };
@@ -48,9 +48,7 @@ static Tensor run_links(const Transformer& model, const Batch& example, Values& 
     const auto weights = [](const Tensor& x) { return softmax(x); };
     const Real root = std::sqrt(Real(v("cross.q").size(3)));
     const auto scaled = [&](const Tensor& q) { return matmul(split_heads(q), v("cross.k"), true) / root; };
-    const auto queries = [&](const Tensor& w) {
-        return linear_columns(v("attended"), w, cross.in_proj.bias, 0, w.size(0));
-    };
+    const auto queries = [&](const Tensor& w) { return linear(v("attended"), w, cross.q_proj.bias); };
     const Tensor dlogits = back(loss, v("logits.all"), 1);  // (1, T, V)
     v.keep("dlogits", "VT", by_symbol(dlogits));
     v.keep("dlogits.right", "iT", gather(dlogits, example.tgt.slice(1, 5)));
@@ -61,7 +59,7 @@ static Tensor run_links(const Transformer& model, const Batch& example, Values& 
     const Tensor dweights = v.keep("dweights", "TS", back(heads, v("cross.weights"), split_heads(dmerged)));
     const Tensor dscaled = v.keep("dscaled", "TS", back(weights, v("cross.scaled"), dweights));
     const Tensor dq = v.keep("dq", "Ti", back(scaled, 0 * dout, dscaled));  // linear in q: any q will do
-    return back(queries, cross.in_proj.weight, dq);
+    return back(queries, cross.q_proj.weight, dq);
 }
 
 void compare_with_fused(const Transformer& model, const Batch& example, Values& v) {
@@ -103,31 +101,29 @@ static void keep_differences(const Transformer& model, const Batch& example, Rea
 void backward(Trained& trained, const Batch& example, Values& v) {
     const Plain plain;
     const Transformer& model = trained.model;
-    const nn::Parameter& matrix =
-        model.decoder.layers[0].cross_attention.in_proj.weight;  // (d_model, 3*d_model)
+    const nn::Parameter& matrix = model.decoder.layers[0].cross_attention.q_proj.weight;
     const int64_t d = matrix->size(0);
-    const Tensor by_links = slice(run_links(model, example, v), 1, 0, d);  // (d_model, d_model)
+    const Tensor by_links = run_links(model, example, v);  // (d_model, d_model)
     trained.adam.zero_grad();
     loss_of(model, example).backward();
-    const Tensor whole = slice(matrix->grad(), 1, 0, d);  // (d_model, d_model)
+    const Tensor whole = matrix->grad();  // (d_model, d_model)
     check(largest(whole - by_links) <= 1e-4 * largest(whole),
           "[explain] link by link, W_Q's gradient is another");
 
     const int64_t place = argmax(reshape(abs(whole), {1, -1})).at(0, 0), row = place / d, column = place % d,
                   head = 1 + column / 2;
-    const int64_t index = row * 3 * d + column;
     v.keep("row", double(row)), v.keep("column", double(column)), v.keep("head", double(head));
     v.keep("x.column", "Ti", slice(v("attended")[0], 1, row, row + 1));   // (T, 1)
     v.keep("dq.column", "Ti", slice(v("dq")[0], 1, column, column + 1));  // (T, 1)
     v.keep("products", "Ti", v("x.column") * v("dq.column"));             // (T, 1)
     v.keep("g", double(whole.data()[place]));
-    keep_differences(model, example, matrix->mutable_data()[index], v);
+    keep_differences(model, example, matrix->mutable_data()[place], v);
     const auto keep_state = [&](const std::string& when) {
-        v.keep("w" + when, double(matrix->data()[index]));
+        v.keep("w" + when, double(matrix->data()[place]));
         v.keep("loss" + when, "", loss_of(model, example).detach());
         for (const nn::NamedParameter& p : trained.adam.state())
-            if (p.name.ends_with("decoder.layers.0.cross_attention.in_proj.weight"))
-                v.keep(p.name.substr(0, p.name.find('.')) + when, double(p.tensor.data()[index]));
+            if (p.name.ends_with("decoder.layers.0.cross_attention.q_proj.weight"))
+                v.keep(p.name.substr(0, p.name.find('.')) + when, double(p.tensor.data()[place]));
     };
     keep_state(".before");
     const auto values = [](const Tensor& w) { return w.detach(); };

@@ -19,35 +19,33 @@ static void check_same(const std::string& what, const Tensor& ours, const Tensor
     check(ours.to_vector() == library.to_vector(), "[explain] ", what, " differs from the library's own");
 }
 
-// Queries from x (1, T, d_model), keys and values from memory (1, S, d_model). labels: of T and S.
-static Tensor attend(Values& values, const std::string& name, const nn::MultiHeadAttention& layer,
-                     const Tensor& x, const Tensor& memory, const Mask& mask, const std::string& labels) {
+// qkv: queries (1, T, d_model), keys and values (1, S, d_model), which the layer projects from `inputs`.
+// labels: of T and S.
+template <class Layer, class... Inputs>
+static Tensor attend(Values& values, const std::string& name, const Layer& layer,
+                     const std::vector<Tensor>& qkv, const Mask& mask, const std::string& labels,
+                     const Inputs&... inputs) {
     const std::string of_x = labels.substr(0, 1) + "i", of_memory = labels.substr(1) + "i";
     const auto keep = [&](const char* part, const std::string& kinds, const Tensor& value) {
         return values.keep(name + part, kinds, value);
     };
-    const auto projected = [&](const Tensor& from, int64_t part) {
-        const int64_t d = x.size(2);
-        return split_heads(linear_columns(from, layer.in_proj.weight, layer.in_proj.bias, part * d, d));
-    };
-    const Tensor q = keep(".q", of_x, projected(x, 0));                                  // (1, H, T, D)
-    const Tensor k = keep(".k", of_memory, projected(memory, 1));                        // (1, H, S, D)
-    const Tensor v = keep(".v", of_memory, projected(memory, 2));                        // (1, H, S, D)
+    const Tensor q = keep(".q", of_x, split_heads(qkv[0]));                              // (1, H, T, D)
+    const Tensor k = keep(".k", of_memory, split_heads(qkv[1]));                         // (1, H, S, D)
+    const Tensor v = keep(".v", of_memory, split_heads(qkv[2]));                         // (1, H, S, D)
     const Tensor scores = keep(".scores", labels, matmul(q, k, true));                   // (1, H, T, S)
     const Tensor scaled = keep(".scaled", labels, scores / std::sqrt(Real(q.size(3))));  // (1, H, T, S)
     Tensor shares;  // What does the mask allow? Where all scores are 0, only hidden keys get the weight 0.
-    attention(0 * x, 0 * memory, memory, {.mask = mask, .weights = &shares});  // (1, 1, T, S)
-    const Tensor allowed = keep(".allowed", labels, shares != 0);              // (1, 1, T, S)
+    attention(0 * qkv[0], 0 * qkv[1], qkv[2], {.mask = mask, .weights = &shares});  // (1, 1, T, S)
+    const Tensor allowed = keep(".allowed", labels, shares != 0);                   // (1, 1, T, S)
     const Tensor masked =
         keep(".masked", labels, where(allowed, scaled, std::numeric_limits<Real>::lowest()));
     const Tensor weights = keep(".weights", labels + "#", softmax(masked));  // (1, H, T, S)
     const Tensor heads = keep(".heads", of_x, matmul(weights, v));           // (1, H, T, D)
-    const Tensor merged =
-        keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), {x.size(0), x.size(1), x.size(2)}));
+    const Tensor merged = keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), qkv[0].shape()));
     const Tensor out = keep(".out", of_x, layer.out_proj(merged));  // (1, T, d_model)
 
     nn::Probe seen;
-    check_same(name, out, layer(x, memory, {.mask = mask, .mode = nn::Mode::eval(&seen)}));
+    check_same(name, out, layer(inputs..., {.mask = mask, .mode = nn::Mode::eval(&seen)}));
     check_same(name + ".weights", weights, seen.of(layer));
     return out;
 }
@@ -70,7 +68,8 @@ static Tensor encode(Values& v, const models::Transformer& model, const Tokens& 
     const Tensor positions = v.keep("positions", "Si", input.positions.at(src.length()));  // (S, d_model)
     const Tensor x = v.keep("src.x", "Si", scaled + positions);                            // (1, S, d_model)
     check_same("src.x", x, input(src, eval));
-    const Tensor mixed = attend(v, "encoder", layer.self_attention, x, x, Mask::padding(src), "SS");
+    const std::vector<Tensor> qkv = split(layer.self_attention.in_proj(x), x.size(2), 2);
+    const Tensor mixed = attend(v, "encoder", layer.self_attention, qkv, Mask::padding(src), "SS", x);
     const Tensor normed = residual(v, "normed", 'S', layer.residual1, x, mixed);  // (1, S, d_model)
     v.keep("hidden", "Si", linear_activation(normed, ffn.linear1.weight, ffn.linear1.bias, ffn.activation));
     const Tensor fed = v.keep("ffn", "Si", ffn(normed, eval));                       // (1, S, d_model)
@@ -86,9 +85,13 @@ static Tensor decode(Values& v, const models::Transformer& model, const Tokens& 
     const Mask causal = Mask::padding(read).and_causal();
     const models::DecoderLayer& layer = model.decoder.layers[0];
     const Tensor x = v.keep("tgt.x", "Ti", model.tgt_embedding(read, eval));  // (1, T, d_model)
-    const Tensor own = attend(v, "self", layer.self_attention, x, x, causal, "TT");
+    const std::vector<Tensor> qkv = split(layer.self_attention.in_proj(x), x.size(2), 2);
+    const Tensor own = attend(v, "self", layer.self_attention, qkv, causal, "TT", x);
     const Tensor attended = residual(v, "attended", 'T', layer.residual1, x, own);  // (1, T, d_model)
-    const Tensor found = attend(v, "cross", layer.cross_attention, attended, memory, src_mask, "TS");
+    const nn::CrossAttention& cross = layer.cross_attention;
+    std::vector<Tensor> q_k_v = split(cross.kv_proj(memory), x.size(2), 2);
+    q_k_v.insert(q_k_v.begin(), cross.q_proj(attended));
+    const Tensor found = attend(v, "cross", cross, q_k_v, src_mask, "TS", attended, memory);
     const Tensor informed =
         residual(v, "informed", 'T', layer.residual2, attended, found);  // (1, T, d_model)
     return residual(v, "decoded", 'T', layer.residual3, informed, layer.feed_forward(informed, eval));

@@ -243,37 +243,6 @@ TEST_CASE("gemm: the same bits for any number of threads", "[kernels][gemm][thre
         }
 }
 
-// Whether products with the columns from 64 on, and from 128 on, of a packed b are those columns of the
-// product.
-static bool packed_columns_are_right() {
-    const int64_t m = 3, n = 200, k = 37;  // k is odd, and no multiple of 64
-    const std::vector<Real> a = numbers(m * k, 1), b = numbers(k * n, 2);
-    bool right = true;
-    for (const Precision precision : {Precision::float32, Precision::bf16}) {
-        const kernels::Products& products = kernels::cpu().products(precision);
-        Gemm g = {};
-        g.m = m, g.n = g.ldb = g.ldc = n, g.k = g.lda = k;
-        std::vector<Real> packed(static_cast<size_t>(kernels::packed_size(n, k, precision)), kNaN);
-        std::vector<Real> all(static_cast<size_t>(m * n), kNaN);
-        products.gemm(g, a.data(), b.data(), all.data());
-        products.pack(g, b.data(), packed.data());
-        g.b_packed = true;
-        for (const int64_t from : {64, 128}) {
-            std::vector<Real> some = all;
-            for (int64_t i = 0; i < m; ++i)
-                std::fill_n(some.begin() + i * n + from, n - from, kNaN);
-            g.n = n - from;
-            products.gemm(g, a.data(), kernels::packed_from(packed.data(), from, k, precision),
-                          some.data() + from);
-            right = right && same(some, all);
-        }
-    }
-    return right;
-}
-TEST_CASE("gemm: columns of a packed matrix", "[kernels][gemm]") { CHECK(packed_columns_are_right()); }
-// Where a number has 64 bits, a pair of bfloat16 still has 32.
-TEST_CASE("gemm: columns of a packed matrix, in double", "[gradcheck]") { CHECK(packed_columns_are_right()); }
-
 TEST_CASE("gemm: inside of parallel_for", "[kernels][gemm]") {
     const int before = thread_count();
     set_thread_count(3);

@@ -199,6 +199,33 @@ TEST_CASE("state dict: columns of a matrix", "[nn][checkpoint]") {
     }
 }
 
+// Of several matrices a file has one, with their columns side by side; of their biases one vector.
+TEST_CASE("state dict: matrices side by side", "[nn][checkpoint]") {
+    const Folder folder;
+    const int64_t rows = 400;
+    const auto state_of = [](const std::vector<Tensor>& m, const std::vector<Tensor>& b) {
+        return StateDict{{{.name = "m", .tensor = m[0], .transposed = true, .beside = {m[1], m[2]}},
+                          {.name = "b", .tensor = b[0], .beside = {b[1], b[2]}}}};
+    };
+    std::vector<Tensor> saved, biases, loaded, loaded_biases;
+    for (const int64_t columns : {200, 1, 300}) {
+        saved.push_back(random({rows, columns}, static_cast<uint64_t>(columns)));
+        biases.push_back(random({columns}, static_cast<uint64_t>(columns) + 1));
+        loaded.push_back(Tensor::zeros({rows, columns}));
+        loaded_biases.push_back(Tensor::zeros({columns}));
+    }
+    save(folder / "f", state_of(saved, biases));
+    const SafeTensors file = read(folder / "f");
+    CHECK(same_bits(file.tensor("m"), autograd::transpose(autograd::concat(saved, 1), 0, 1)));
+    CHECK(same_bits(file.tensor("b"), autograd::concat(biases, 0)));
+    load(folder / "f", state_of(loaded, loaded_biases));
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK((same_bits(loaded[i], saved[i]) && same_bits(loaded_biases[i], biases[i])));
+    loaded[2] = Tensor::zeros({rows, 299});
+    CHECK(contains(error_of([&] { load(folder / "f", state_of(loaded, loaded_biases)); }),
+                   "different: m is (501, 400) and should be (500, 400)"));
+}
+
 // More numbers than a thread reads at a time.
 TEST_CASE("state dict: a tensor of a million numbers", "[nn][checkpoint]") {
     const Folder folder;

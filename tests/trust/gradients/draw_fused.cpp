@@ -16,7 +16,7 @@ Case fused_linear(Dice& draw) {
         return c.leaf(numbers(draw, {rows, columns}, -1, 1));
     };
     const auto bias = [&](int64_t n) { return with_bias ? c.leaf(numbers(draw, {n})) : Tensor(); };
-    switch (draw.below(6)) {
+    switch (draw.below(5)) {
         case 0: {
             c.name = "linear";
             const Tensor w = matrix(in, out), b = bias(out);
@@ -30,18 +30,12 @@ Case fused_linear(Dice& draw) {
             break;
         }
         case 2: {
-            c.name = "linear_columns";
-            const Tensor w = matrix(in, out + 3), b = bias(out + 3);
-            c.f = [=, first = draw.below(4)] { return linear_columns(x, w, b, first, out); };
-            break;
-        }
-        case 3: {
             c.name = "linear_activation";
             const Tensor w = matrix(in, out), b = bias(out);
             c.f = [=] { return linear_activation(x, w, b, f); };
             break;
         }
-        case 4: {
+        case 3: {
             c.name = "feed_forward";
             const Tensor w1 = matrix(in, hidden), b1 = bias(hidden), w2 = matrix(hidden, out), b2 = bias(out);
             c.f = [=] { return feed_forward(x, w1, b1, w2, b2, f); };

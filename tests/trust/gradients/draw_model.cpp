@@ -78,16 +78,20 @@ Case attention_layer(Dice& draw) {
     if ((!cross || S >= T) && draw.one_in(2))
         mask = mask.and_causal();
     const Pass pass = {.mask = mask, .mode = mode(draw)};
-    Case c("MultiHeadAttention", true);
+    Case c(cross ? "CrossAttention" : "MultiHeadAttention", true);
     const Tensor x = c.leaf(numbers(draw, {B, T, D}));
     const Tensor memory = cross ? c.leaf(numbers(draw, {B, S, D})) : Tensor();
-    MultiHeadAttention module(D, H, rng(draw),
-                              {.n_kv_heads = G,
-                               .head_dim = draw.one_in(3) ? 1 + draw.below(4) : 0,
-                               .dropout = draw.one_in(3) ? Real(0.3) : Real(0),
-                               .bias = draw.one_in(2)});
-    add_module(c, std::move(module),
-               [=](const MultiHeadAttention& l) { return cross ? l(x, memory, pass) : l(x, pass); });
+    const Rng of_layer = rng(draw);
+    const MultiHeadOptions options = {.n_kv_heads = G,
+                                      .head_dim = draw.one_in(3) ? 1 + draw.below(4) : 0,
+                                      .dropout = draw.one_in(3) ? Real(0.3) : Real(0),
+                                      .bias = draw.one_in(2)};
+    if (cross)
+        add_module(c, CrossAttention(D, H, of_layer, options),
+                   [=](const CrossAttention& l) { return l(x, memory, pass); });
+    else
+        add_module(c, MultiHeadAttention(D, H, of_layer, options),
+                   [=](const MultiHeadAttention& l) { return l(x, pass); });
     return c;
 }
 

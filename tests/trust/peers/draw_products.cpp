@@ -63,15 +63,6 @@ void draw_linear_transposed(OpCase& c, Dice& draw) {
     c.returns([=, x = l.x] { return linear_transposed(x, w, b); });
 }
 
-void draw_linear_columns(OpCase& c, Dice& draw) {
-    Layer l(c, draw);
-    any_precision(c, draw);
-    const int64_t others = draw.below(20), first = c.option("first", draw.below(others + 1));
-    const int64_t count = c.option("count", l.out);
-    const Tensor w = l.matrix("weight", l.in, l.out + others), b = l.bias("bias", l.out + others);
-    c.returns([=, x = l.x] { return linear_columns(x, w, b, first, count); });
-}
-
 void draw_linear_activation(OpCase& c, Dice& draw) {
     Layer l(c, draw);
     const Activation f = any_activation(c, draw);
@@ -104,7 +95,6 @@ void add_products(OpKinds& kinds) {
     kinds["matmul"] = draw_matmul;
     kinds["linear"] = draw_linear;
     kinds["linear_transposed"] = draw_linear_transposed;
-    kinds["linear_columns"] = draw_linear_columns;
     kinds["linear_activation"] = draw_linear_activation;
     kinds["feed_forward"] = draw_feed_forward<false>;
     kinds["gated_feed_forward"] = draw_feed_forward<true>;

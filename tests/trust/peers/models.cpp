@@ -131,9 +131,12 @@ public:
     void put_all(const std::string& kind, const Model& model) {
         const bool gradients = kind == "gradient/";
         for (StateEntry entry : models::state_dict(model).entries) {
-            if (gradients)
-                entry.tensor =
-                    entry.tensor.has_grad() ? entry.tensor.grad() : Tensor::zeros(entry.tensor.shape());
+            const auto gradient = [](const Tensor& x) {
+                return x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
+            };
+            entry.tensor = gradients ? gradient(entry.tensor) : entry.tensor;
+            for (Tensor& more : entry.beside)
+                more = gradients ? gradient(more) : more;
             put(kind + entry.name, in_file_order(entry));
         }
     }

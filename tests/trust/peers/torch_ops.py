@@ -186,11 +186,6 @@ def linear(c):
     return with_bias(product(c, c['x'], c['weight']), c['bias'])
 
 
-def linear_columns(c):
-    columns = slice(c.number('first'), c.number('first') + c.number('count'))
-    return with_bias(product(c, c['x'], c['weight'][:, columns]), None if c['bias'] is None else c['bias'][columns])
-
-
 def activation(c, x):
     return ACTIVATIONS[c.options['activation']](x)
 
@@ -291,7 +286,7 @@ OPS = {
     'bce_with_logits': lambda c: F.binary_cross_entropy_with_logits(c['x'], c['target']),
     'embedding': embedding, 'gather': gather, 'input_embedding': input_embedding, 'residual': residual,
     'dropout': lambda c: dropped(c, c['x']),
-    'linear': linear, 'linear_columns': linear_columns,
+    'linear': linear,
     'linear_transposed': lambda c: with_bias(product(c, c['x'], c['weight'].mT), c['bias']),
     'linear_activation': lambda c: activation(c, with_bias(product(c, c['x'], c['weight']), c['bias'])),
     'feed_forward': lambda c: feed_forward(c, activation), 'gated_feed_forward': lambda c: feed_forward(c, glu),

@@ -48,7 +48,7 @@ void draw_linear(Draw& d) {
     const int x = d.any(1);
     const int64_t k = d.shape_of(x)[-1], n = width(d, d.shape_of(x).without(-1).numel(), k);
     const Precision p = d.precision();
-    const int64_t kind = d.below(4);
+    const int64_t kind = d.below(3);
     std::vector<int> inputs = {x, d.like(kind == 1 ? Shape{n, k} : Shape{k, n})};
     double size = size_of_sums(d.size_of(x), d.size_of(inputs[1]), k);
     if (d.chance(0.7)) {
@@ -65,12 +65,6 @@ void draw_linear(Draw& d) {
         d.op(
             "linear_transposed", inputs,
             [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in)); }, traits);
-    } else if (kind == 2) {
-        const int64_t first = d.below(n + 1), count = d.below(n - first + 1);
-        d.op(
-            "linear_columns", inputs,
-            [=](const Inputs& in, Branches&) { return linear_columns(in[0], in[1], bias(in), first, count); },
-            {.arguments = join(count, " from ", first, ", ", text(p)), .bf16 = traits.bf16, .size = size});
     } else {
         const auto f = static_cast<Activation>(d.below(static_cast<int>(Activation::count)));
         d.op("linear_activation", inputs,

@@ -37,6 +37,7 @@ struct Twins {
 };
 
 MultiHeadAttention attention(const MultiHeadOptions& options = {}) { return {8, 2, kRng, options}; }
+CrossAttention cross() { return {8, 2, kRng}; }
 Rotary rotary(const RotaryOptions& options, int64_t head_dim = 4) { return {10, head_dim, options}; }
 KeyValueCache cache(int64_t batch) { return KeyValueCache(t({batch, 3, 8})); }
 void select(const std::vector<int32_t>& rows) {
@@ -163,9 +164,8 @@ Calls calls_of_layers() {
         CALL(attention()(t({1, 2, 7}), {.mode = kEval})),
         CALL(attention()(t({2, 8}), {.mode = kEval})),
         CALL(attention()(t({1, 2, 8}), {.mask = Mask::key_counts({3}), .mode = kEval})),
-        CALL(attention()(t({1, 2, 8}), t({1, 2, 7}), {.mode = kEval})),
-        CALL(attention()(t({1, 2, 8}), t({2, 2, 8}), {.mode = kEval})),
-        CALL(attention().project(t({1, 2, 7}))),
+        CALL(cross()(t({1, 2, 8}), t({1, 2, 7}), {.mode = kEval})),
+        CALL(cross()(t({1, 2, 8}), t({2, 2, 8}), {.mode = kEval})),
         CALL(attend_at(2)),
         CALL(attend_at(4)),
         CALL(attend_at(-1)),
