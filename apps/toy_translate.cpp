@@ -5,14 +5,15 @@
 
 #include "apps/kit/insight.h"
 #include "apps/kit/pipe.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "models/parts.h"
 #include "models/presets.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "models/text/vocabulary.h"
 #include "nn/checkpoint/json.h"
 #include "nn/schedule.h"
 
@@ -83,22 +84,38 @@ constexpr int64_t kLongest = 2000;  // words in a sentence; the time of attentio
 // languages.
 struct Corpus {
     std::vector<models::Pair> pairs;
-    models::text::Vocabulary src, tgt;
+    models::text::Tokenizer src, tgt;
     int64_t longest = 0;
 
-    Corpus(const std::vector<SentencePair>& sentences, bool shared, const std::string& path) {
+    Corpus(const std::vector<SentencePair>& sentences, bool shared, const std::string& path)
+        : src(learn(sentences, true, shared)), tgt(learn(sentences, shared, true)) {
         for (const SentencePair& s : sentences) {
-            pairs.push_back({src.add_all(s.source), (shared ? src : tgt).add_all(s.target)});
+            pairs.push_back({src.encode(s.source), tgt.encode(s.target)});
             const auto length =
                 static_cast<int64_t>(std::max(pairs.back().src.size(), pairs.back().tgt.size()));
             autograd::check(length <= kLongest, path, ":", s.line, ": a sentence of ", length,
                             " words; at most ", kLongest, " are possible; each line is one sentence");
             longest = std::max(longest, length);
         }
-        if (shared)
-            tgt = src;
+    }
+
+private:
+    static models::text::Tokenizer learn(const std::vector<SentencePair>& sentences, bool sources,
+                                         bool targets) {
+        std::vector<std::string_view> texts;
+        for (const SentencePair& s : sentences) {
+            texts.insert(texts.end(), sources ? 1 : 0, s.source);
+            texts.insert(texts.end(), targets ? 1 : 0, s.target);
+        }
+        return models::text::learn_words(texts);
     }
 };
+
+std::vector<std::string> unknown_words(const models::text::Tokenizer& tokenizer, const std::string& text) {
+    std::vector<std::string> words = tokenizer.words(text);
+    std::erase_if(words, [&](const std::string& word) { return tokenizer.id(word) >= models::kFirstFreeId; });
+    return words;
+}
 
 models::TransformerConfig configure(const std::string& preset, const Corpus& corpus) {
     models::TransformerConfig config = models::preset(preset);
@@ -116,9 +133,7 @@ bool shares_embeddings(const models::TransformerConfig& config) {
 
 constexpr int64_t kBatch = 64;
 
-kit::Labels names(const models::text::Vocabulary& words) {
-    return kit::token_names(words.size(), [&](int32_t id) { return words.word(id); });
-}
+kit::Labels names(const models::text::Tokenizer& words) { return kit::token_names(words, words.size()); }
 
 // What the page of --report shows: the first pairs.
 kit::Subject subject(const models::Transformer& model, const Corpus& corpus) {
@@ -223,7 +238,7 @@ struct Translator {
             const char* const signs = ".,;:!?\"'()";
             plain.erase(0, std::min(plain.find_first_not_of(signs), plain.size()));
             plain.erase(plain.find_last_not_of(signs) + 1);
-            const bool helps = corpus.src.id(word) == models::kUnk && corpus.src.id(plain) != models::kUnk;
+            const bool helps = !corpus.src.id(word) && corpus.src.id(plain);
             words.append(words.empty() ? "" : " ").append(helps ? plain : word);
         }
         return words;
@@ -234,7 +249,7 @@ private:
     void report_unknown(const std::string& words) const {
         constexpr int32_t kMost = 40;
         std::string unknown, known;
-        for (const std::string& word : corpus.src.unknown(words))
+        for (const std::string& word : unknown_words(corpus.src, words))
             if (const std::string quoted = nn::checkpoint::shown(word);
                 unknown.find(quoted) == std::string::npos)
                 unknown.append(unknown.empty() ? "" : ", ").append(quoted);
@@ -242,7 +257,7 @@ private:
             return;
         for (int32_t id = models::kFirstFreeId; id < corpus.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
-                known.append(known.empty() ? "" : " ").append(corpus.src.word(id));
+                known.append(known.empty() ? "" : " ").append(corpus.src.piece(id));
         std::cerr << autograd::join(kit::name(),
                                     ": unknown words: ", kit::as_line(unknown + "; known words: " + known),
                                     corpus.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
@@ -278,10 +293,10 @@ void talk(const Translator& translate) {
                           .read =
                               [&](const std::string& line) {
                                   const std::string text = translate.known_words(line);
-                                  return kit::Reading{text, corpus.src.unknown(text)};
+                                  return kit::Reading{text, unknown_words(corpus.src, text)};
                               },
                           .answer = [&](const std::string& text) { translate.print(text, "this line"); }};
-    const auto encode = [](const models::text::Vocabulary& words) {
+    const auto encode = [](const models::text::Tokenizer& words) {
         return [&](const std::string& text) { return words.encode(text); };
     };
     kit::add_commands(prompt, translate.model, encode(corpus.src), encode(corpus.tgt), names(corpus.tgt),

@@ -59,7 +59,7 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 
 // ---------------------------------------------------------------------------------------- products
 
-// Every op that multiplies activations and weights does so in the precision of the thread: float32 unless a
+// Every op that multiplies matrices does so in the precision of the thread: float32 unless a
 // UsePrecision (base/precision.h) says bf16. That rounds both factors of each product, forward and backward.
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single

@@ -5,7 +5,6 @@
 
 #include "autograd/base/portable_math.h"
 #include "models/ranking.h"
-#include "models/text/pretrained/tokenizer_config.h"
 
 namespace plaingrad::models {
 
@@ -16,17 +15,15 @@ Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
     const hugging_face::Folder folder(path);
     Filler f = {load_hugging_face<MaskedLanguageModel>(folder, {.on_progress = on_progress}),
                 hugging_face::open_tokenizer(folder)};
-    const std::optional<int32_t> named = f.tokenizer.special("mask_token"),
-                                 id = named ? named : f.tokenizer.id("[MASK]");
+    f.mask = f.tokenizer.named("mask_token").value_or("[MASK]");
+    const std::optional<int32_t> id = f.tokenizer.id(f.mask);
     nn::checkpoint::check_file(id.has_value(), path, ": the tokenizer has no mask_token");
     f.mask_id = *id;
-    // Not as it is decoded: that of a token which is normalized may be in lower case.
-    f.mask = text::pretrained::TokenizerConfig::open(path).token("mask_token").value_or("[MASK]");
     f.notes = folder.notes;
     return f;
 }
 
-text::PretrainedTokenizer::Encoding Filler::encode(const std::string& text, const std::string& where) const {
+text::Encoding Filler::encode(const std::string& text, const std::string& where) const {
     auto read = tokenizer.encode_texts({text}, {.max_length = model.config.max_length});
     check(std::count(read.ids.begin(), read.ids.end(), mask_id) > 0, where, ": there is no ", mask,
           read.cut ? autograd::join(" in the first ", read.ids.size(), " tokens; the model reads no more")

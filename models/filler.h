@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/hugging_face.h"
+#include "models/text/tokenizer.h"
 
 namespace plaingrad::models {
 
@@ -25,8 +26,7 @@ struct Filler {
 
     // What the model reads; `cut` if that is not the whole text. Throws Error, beginning with `where`, if
     // there is no mask in it.
-    text::PretrainedTokenizer::Encoding encode(const std::string& text,
-                                               const std::string& where = "[Filler]") const;
+    text::Encoding encode(const std::string& text, const std::string& where = "[Filler]") const;
 
     // For each mask that the model reads the `top` most probable tokens, the most probable first. A mask is
     // filled as if the others stayed. Throws Error as `encode` does, and for a top below 1.
@@ -36,7 +36,7 @@ struct Filler {
     std::string filled(const std::string& text, const std::vector<std::string>& words) const;
 
     MaskedLanguageModel model;
-    text::PretrainedTokenizer tokenizer;
+    text::Tokenizer tokenizer;
     int32_t mask_id = 0;
     std::string mask = {};                // as texts have it: [MASK]
     std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why

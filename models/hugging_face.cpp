@@ -125,8 +125,8 @@ void save_hugging_face(const std::string& folder, const Model& model, const Conf
 
 namespace hugging_face {
 
-text::PretrainedTokenizer open_tokenizer(const Folder& folder) {
-    auto tokenizer = text::PretrainedTokenizer::open(folder.path);
+text::Tokenizer open_tokenizer(const Folder& folder) {
+    auto tokenizer = text::Tokenizer::open(folder.path);
     for (const int32_t type : tokenizer.encode_texts({"a"}).type_ids)
         check_file(folder.config.token_types == 0 || type < folder.config.token_types, folder.path,
                    ": the tokenizer gives a text the token type ", type, ", the model has ",
@@ -137,10 +137,9 @@ text::PretrainedTokenizer open_tokenizer(const Folder& folder) {
 }
 
 TextFiles read_text_files(const std::string& folder) {
-    TextFiles files;
-    for (const std::string name :
-         {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-          "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja"})
+    TextFiles files = {{"tokenizer.json", text::Tokenizer::open(folder).json()}};
+    for (const std::string name : {"tokenizer_config.json", "special_tokens_map.json",
+                                   "generation_config.json", "chat_template.jinja"})
         if (nn::checkpoint::exists(in_folder(folder, name)))
             files.emplace_back(name, nn::checkpoint::read_file(in_folder(folder, name)));
     return files;

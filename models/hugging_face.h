@@ -2,7 +2,7 @@
 //
 //     const hugging_face::Folder folder("gpt2");
 //     const auto model = load_hugging_face<LanguageModel>(folder);
-//     const auto tokenizer = hugging_face::open_tokenizer(folder);  // models/text/pretrained_tokenizer.h
+//     const auto tokenizer = hugging_face::open_tokenizer(folder);  // models/text/tokenizer.h
 //     ...
 //     save_hugging_face("mine", model, folder.config);  // in Python: GPT2LMHeadModel.from_pretrained("mine")
 //     hugging_face::write_text_files(hugging_face::read_text_files("gpt2"), "mine");  // the tokenizer
@@ -22,7 +22,7 @@
 #include "models/hugging_face/folder.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
-#include "models/text/pretrained_tokenizer.h"
+#include "models/text/tokenizer.h"
 #include "models/text_encoder.h"
 #include "nn/checkpoint/state_dict.h"
 
@@ -54,10 +54,10 @@ namespace hugging_face {
 
 // The folder's tokenizer. Throws FileError also for one that has ids beyond the model's vocabulary, or that
 // gives a single text token types that the model lacks.
-text::PretrainedTokenizer open_tokenizer(const Folder& folder);
+text::Tokenizer open_tokenizer(const Folder& folder);
 
-// What a folder has besides its model, the files of its tokenizer and generation_config.json, as names and
-// contents; to be written into another folder.
+// What a folder has besides its model, its tokenizer and generation_config.json, as names and contents; to be
+// written into another folder. Older files of a tokenizer become a tokenizer.json.
 using TextFiles = std::vector<std::pair<std::string, std::string>>;
 TextFiles read_text_files(const std::string& folder);
 void write_text_files(const TextFiles& files, const std::string& folder);

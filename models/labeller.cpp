@@ -21,8 +21,8 @@ static constexpr const char* kLabels = "classify.labels";  // in the metadata, o
 static Labeller labeller_of_folder(const std::string& path, const Labeller::OnProgress& on_progress) {
     const hugging_face::Folder folder(path);
     Labeller l = {.model = load_hugging_face<Classifier>(folder, {.on_progress = on_progress}),
+                  .tokenizer = hugging_face::open_tokenizer(folder),
                   .labels = folder.config.labels};
-    l.tokenizer = hugging_face::open_tokenizer(folder);
     l.notes = folder.notes;
     return l;
 }
@@ -70,8 +70,9 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
         Classifier known = load_hugging_face<Classifier>(folder, options);
         return own ? std::move(known) : with_classifier(std::move(known), classes, c.classifier_dropout, rng);
     }();
-    Labeller l = {.model = std::move(model), .labels = own ? c.labels : wanted};
-    l.tokenizer = hugging_face::open_tokenizer(folder);
+    Labeller l = {.model = std::move(model),
+                  .tokenizer = hugging_face::open_tokenizer(folder),
+                  .labels = own ? c.labels : wanted};
     l.notes = folder.notes;
     if (c.head == hugging_face::Head::classifier)
         l.notes.emplace_back(own ? "its classifier has these labels, and is trained further"
@@ -85,26 +86,21 @@ Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) 
     const std::string file = model_file(path);
     Metadata metadata;
     Classifier model = load_model<Classifier>(file, &metadata);
-    check_file(
-        metadata.contains(kLabels) && metadata.contains("classify.words"), file,
-        ": it has no words or no labels: this classifier was not trained by classify, or a run that began "
-        "with a folder from Hugging Face has not ended");
-    const text::ReaderOptions options = {
-        .max_words = model.config.stack.max_length / text::Reader::kIdsPerWord,
-        .first = model.config.pooling == Pooling::first};
-    text::Reader reader = text::Reader::from_metadata(metadata, options, file);
+    check_file(metadata.contains(kLabels), file,
+               ": it has no labels: this classifier was not trained by classify, or a run that began with a "
+               "folder from Hugging Face has not ended");
+    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.stack.vocabulary);
     std::vector<std::string> labels;
     autograd::TextReader lines(metadata[kLabels]);
     for (std::string line; std::getline(lines, line);)
         labels.push_back(line);
-    check_file(options.max_words > 0 && reader.size() == model.config.stack.vocabulary &&
-                   std::ssize(labels) == model.config.classes && std::is_sorted(labels.begin(), labels.end()),
-               file, ": its words or labels do not fit its model; was the file changed?");
-    return {std::move(model), std::move(reader), std::move(labels)};
+    check_file(std::ssize(labels) == model.config.classes && std::is_sorted(labels.begin(), labels.end()),
+               file, ": its labels do not fit its model; was the file changed?");
+    return {std::move(model), std::move(tokenizer), std::move(labels)};
 }
 
 Metadata Labeller::metadata() const {
-    Metadata all = reader.metadata();
+    Metadata all;
     for (const std::string& label : labels)
         all[kLabels] += label + '\n';
     return all;
@@ -120,21 +116,23 @@ std::vector<Label> Labeller::operator()(const std::string& text) const {
     return all;
 }
 
-Labeller::Encoding Labeller::encode(const std::string& text) const {
-    if (!tokenizer)
-        return {.ids = reader(text), .type_ids = {}, .cut = reader.cuts(text)};
+Labeller::Encoding Labeller::encode(const std::string& text, text::EncodeOptions options) const {
     const std::size_t tab = pairs ? text.find('\t') : text.npos;
     check(!pairs || tab != text.npos, "[Labeller] there is no tab between the two texts of a pair");
     std::vector<std::string_view> parts = {std::string_view(text).substr(0, tab)};
     if (pairs)
         parts.push_back(std::string_view(text).substr(tab + 1));
-    return tokenizer->encode_texts(parts, {.max_length = model.config.stack.max_length});
+    options.max_length = model.config.stack.max_length;
+    Encoding read = tokenizer.encode_texts(parts, options);
+    if (read.ids.empty())  // of invisible characters only
+        read = {.ids = {tokenizer.unknown().value_or(0)}, .type_ids = {0}};
+    return read;
 }
 
 std::vector<Tokens> Labeller::inputs(const std::vector<Encoding>& texts) const {
     const int32_t pad = texts.size() == 1 ? Tokens::kNoPadding : model.config.stack.specials.pad;
     std::vector<Tokens> all = {Tokens::padded(autograd::mapped(texts, &Encoding::ids), pad)};
-    if (!tokenizer || model.config.stack.token_types == 0)
+    if (model.config.stack.token_types == 0)
         return all;
     const int64_t batch = all[0].batch(), length = all[0].length();
     std::vector<int32_t> types;

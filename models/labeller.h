@@ -13,7 +13,7 @@
 
 #include "models/classifier.h"
 #include "models/hugging_face.h"
-#include "models/text/reader.h"
+#include "models/text/tokenizer.h"
 
 namespace plaingrad::models {
 
@@ -43,18 +43,17 @@ struct Labeller {
     // for bit, whatever the other texts are.
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
-    using Encoding = text::PretrainedTokenizer::Encoding;
-    // What the model reads of a text; `cut` if that is not all.
-    Encoding encode(const std::string& text) const;
+    using Encoding = text::Encoding;
+    // What the model reads of a text; `cut` if that is not all. options: for training.
+    Encoding encode(const std::string& text, text::EncodeOptions options = {}) const;
     // Of such texts: the ids (B, T), and the types (B, T) if the model has any; and its answer, (B, classes).
     std::vector<Tokens> inputs(const std::vector<Encoding>& texts) const;
     Tensor logits(const std::vector<Tokens>& inputs, const Mode& mode) const;
 
     Classifier model;
-    text::Reader reader = {{}, {}};                           // of `classify train`
-    std::vector<std::string> labels;                          // of `classify train`: in alphabetical order
-    std::optional<text::PretrainedTokenizer> tokenizer = {};  // of a folder from Hugging Face
-    bool pairs = false;                   // whether each text is two, with a tab between; for such a folder
+    text::Tokenizer tokenizer;
+    std::vector<std::string> labels;  // of `classify train`: in alphabetical order
+    bool pairs = false;  // whether each text is two, with a tab between; for a folder from Hugging Face
     std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why
 };
 

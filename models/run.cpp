@@ -61,8 +61,7 @@ void Run::resume() {
     const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
-    // What was saved before the tokens were compared ends with the texts.
-    autograd::check(data == model.data || model.data.starts_with(data + "; tokens "), folder.last(),
+    autograd::check(data == model.data, folder.last(),
                     ": the run began with other training or validation data than these files, or with "
                     "another tokenizer; it can only continue with the same");
     load_weights(folder.last(), model.state);
@@ -115,9 +114,17 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             also(step, loss, better);
     };
     after_step_ = std::exchange(watch_.after_step, [this](const nn::StepReport& report) { keep(report); });
-    // Saves before the first step, so that a run that cannot save fails at once.
-    if (done == 0)
-        save_last();
+    if (model.tokenizer != nullptr)
+        folder.keep(*model.tokenizer);
+    // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
+    try {
+        if (done == 0)
+            save_last();
+    } catch (...) {
+        if (model.tokenizer != nullptr)
+            folder.forget();
+        throw;
+    }
     return done + 1;
 }
 
@@ -161,8 +168,7 @@ void Run::save_last() {
     nn::checkpoint::FieldWriter write{all, folder.program + "."};
     write("arguments", folder.arguments);
     write("data", model.data);
-    if (folder.parts > 1)  // files of older versions, and for them, have none
-        write("parts", folder.parts);
+    write("parts", folder.parts);
     write("loss", loss_);
     write("validation", validation);
     model.save(folder.last(), all, &training);

@@ -26,16 +26,21 @@ struct RunModel {
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
     // Reads the weights of the model that `save` has written; without: as those of any saved model.
     std::function<void(const std::string& path)> load = {};
+    const text::Tokenizer* tokenizer = nullptr;  // what the folder gets before the first checkpoint; or none
 };
 // text: what the model's file has besides the configuration.
 template <class Model>
-RunModel run_model(const Model& model, const Metadata& text = {}, const std::string& data = "") {
-    return {nn::parameters(model), state_dict(model),
+RunModel run_model(const Model& model, const Metadata& text = {}, const std::string& data = "",
+                   const text::Tokenizer* tokenizer = nullptr) {
+    return {nn::parameters(model),
+            state_dict(model),
             [&model, text](const std::string& path, Metadata extra, const nn::Training* training) {
                 extra.insert(text.begin(), text.end());
                 models::save(path, model, extra, training);
             },
-            data};
+            data,
+            {},
+            tokenizer};
 }
 
 // What a program can add to a run.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "models/saved.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
@@ -19,6 +20,8 @@ using autograd::check;
 using nn::checkpoint::FieldReader;
 
 namespace {
+
+constexpr const char* kOthers = ": this belongs to a model, or to another run; give another folder";
 
 // The program whose run this is; "" if that is not known.
 std::string program_of(const Metadata& checkpoint) {
@@ -123,8 +126,7 @@ void RunFolder::claim(const std::string& name) const {
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
     if (resumes_ || !nn::checkpoint::exists(file(name)))
         return;
-    check(nn::checkpoint::exists(last()), file(name),
-          ": this belongs to a model, or to another run; give another folder");
+    check(nn::checkpoint::exists(last()), file(name), kOthers);
     const std::string other = program_of(last());
     check(other.empty() || other == program, file(name), ": there is a run of ", other,
           " in this folder already; give another folder");
@@ -142,6 +144,23 @@ void RunFolder::make() {
         rmdir(folder->c_str());  // what was made before the error
     check(!error && fs::is_directory(path), path,
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
+}
+
+void RunFolder::keep(const text::Tokenizer& tokenizer) const {
+    const std::string name = file("tokenizer.json");
+    if (resumes())
+        tokenizer_beside(last());
+    if (resumes() || !writes())
+        return;
+    // A run that was killed before its first checkpoint has left the same one.
+    check(!nn::checkpoint::exists(name) || nn::checkpoint::read_file(name) == tokenizer.json(), name,
+          kOthers);
+    tokenizer.save(path);
+}
+
+void RunFolder::forget() const {
+    if (writes() && !resumes())
+        unlink(file("tokenizer.json").c_str());
 }
 
 bool RunFolder::is_mine() const {

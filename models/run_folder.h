@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/settings.h"
+#include "models/text/tokenizer.h"
 #include "nn/checkpoint/header.h"
 #include "nn/parallel/team.h"
 
@@ -52,6 +53,10 @@ public:
     // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
     // would overwrite it.
     void claim(const std::string& name) const;
+    // Writes the tokenizer of a new run, which its checkpoints and its model are read with. Throws Error if
+    // there is another one in the folder, or if a run that is resumed has none.
+    void keep(const text::Tokenizer& tokenizer) const;
+    void forget() const;                                           // takes away what `keep` has written
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.

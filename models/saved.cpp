@@ -191,6 +191,18 @@ std::string model_file(const std::string& path) {
         path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
 }
 
+text::Tokenizer tokenizer_beside(const std::string& file, int64_t vocabulary) {
+    const fs::path parent = fs::path(file).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    check_file(nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "tokenizer.json")), file,
+               ": there is no tokenizer.json beside it; copy it from the folder of its run. Files of older "
+               "versions have none: their models must be trained again");
+    auto tokenizer = text::Tokenizer::open(folder);
+    check_file(vocabulary == 0 || tokenizer.size() == vocabulary, file, ": the model has ", vocabulary,
+               " ids, the tokenizer beside it ", tokenizer.size());
+    return tokenizer;
+}
+
 void load_weights(const std::string& path, StateDict state) {
     read_weights(nn::checkpoint::read(path), std::move(state));
 }

@@ -1,6 +1,6 @@
 // A model in a safetensors file, with the weights under PyTorch's names (models/pytorch.h). The metadata hold
-// the kind of model, its configuration, and what the program adds, for instance a vocabulary. A checkpoint is
-// such a file with everything that training needs to resume.
+// the kind of model, its configuration, and what the program adds, for instance the names of classes; its
+// tokenizer is beside it. A checkpoint is such a file with everything that training needs to resume.
 #pragma once
 
 #include <utility>
@@ -8,6 +8,7 @@
 #include "models/classifier.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/text/tokenizer.h"
 #include "models/transformer.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
@@ -63,6 +64,10 @@ void save(const std::string& path, const Model& model, const Metadata& extra = {
 // the run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
 // checkpoint. For a file: itself. Throws FileError for a folder that has none of them.
 std::string model_file(const std::string& path);
+
+// The tokenizer.json beside such a file. Throws FileError if there is none, or if it has not so many ids as
+// the model's `vocabulary`; 0: any.
+text::Tokenizer tokenizer_beside(const std::string& file, int64_t vocabulary = 0);
 
 // For the four models. Throws FileError naming the file if it is not one that `save` wrote for this kind of
 // model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata. rng:

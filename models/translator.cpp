@@ -14,6 +14,24 @@ namespace {
 using Ids = std::vector<int32_t>;
 using Words = std::vector<std::string>;
 
+// Whatever a model writes, the result is one line.
+std::string text_of(const text::Tokenizer& tokenizer, const Ids& ids, const Words& unknown) {
+    std::string text = tokenizer.decode(ids, {.invalid = text::InvalidUtf8::keep, .unknown = unknown});
+    for (char& c : text)
+        c = c == '\n' || c == '\r' || c == '\0' ? ' ' : c;
+    return text;
+}
+
+// Which word of the text each id belongs to. Words are separated by spaces and numbered from 0.
+std::vector<int64_t> words_of(const text::Tokenizer& tokenizer, const Ids& ids, const Words& unknown) {
+    std::vector<int64_t> words;
+    for (auto end = ids.begin(); end != ids.end(); ++end) {
+        const std::string text = text_of(tokenizer, Ids(ids.begin(), end + 1), unknown);
+        words.push_back(std::max<int64_t>(std::ssize(text::split_words(text)) - 1, 0));
+    }
+    return words;
+}
+
 struct Source {
     std::size_t line;
     Ids ids = {};       // with an end
@@ -23,7 +41,7 @@ struct Source {
 // Sentences that are translated together, and how.
 struct SourceBatch {
     const Transformer& model;
-    const text::Codec& codec;
+    const text::Tokenizer& tokenizer;
     const TranslationOptions& options;
     std::span<const Source> sources;
     std::vector<Translation>& all;  // the results, for all lines
@@ -72,12 +90,12 @@ void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
         Words copies;
         if (attention && options.copy_unknown)
             copies = copies_for(source, target_ids[i], *attention, row);
-        Translation::Candidate candidate = {codec.decode(target_ids[i], copies),
+        Translation::Candidate candidate = {text_of(tokenizer, target_ids[i], copies),
                                             found[places[i]][rank].score};
         if (options.align) {
             const Ids read(source.ids.begin(), source.ids.end() - 1);
-            candidate.alignment = text::align(*attention, row, codec.words_of(read, source.pieces),
-                                              codec.words_of(target_ids[i], copies));
+            candidate.alignment = text::align(*attention, row, words_of(tokenizer, read, source.pieces),
+                                              words_of(tokenizer, target_ids[i], copies));
         }
         all[source.line].best.push_back(std::move(candidate));
     }
@@ -97,25 +115,25 @@ Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor
             continue;
         const auto s = static_cast<std::size_t>(
             text::most_attended(attention, row, static_cast<int64_t>(t), length, unknown));
-        copies[t] = source.pieces.empty() ? codec.decode({source.ids[s]}) : source.pieces[s];
+        copies[t] = source.pieces.empty() ? tokenizer.piece(source.ids[s]) : source.pieces[s];
     }
     return copies;
 }
 
 // Records in `translation` how much of the line is read, and which of its pieces are unknown.
-Source encode(const Transformer& model, const text::Codec& codec, const std::string& line, std::size_t number,
-              Translation& translation) {
-    Source source = {number, codec.encode(line)};
+Source encode(const Transformer& model, const text::Tokenizer& tokenizer, const std::string& line,
+              std::size_t number, Translation& translation) {
+    Source source = {number, tokenizer.encode(line)};
     const auto longest = static_cast<std::size_t>(model.config.max_length);
     translation.cut = source.ids.size() >= longest;
     if (translation.cut)
         source.ids.resize(longest - 1);
     translation.pieces = std::ssize(source.ids);
     if (contains(source.ids, kUnk))
-        source.pieces = codec.pieces(line);
+        source.pieces = tokenizer.pieces(line);
     for (std::size_t i = 0; i < source.ids.size(); ++i)
         if (source.ids[i] == kUnk)
-            translation.unknown.push_back(codec.decode({kUnk}, {source.pieces[i]}));
+            translation.unknown.push_back(text_of(tokenizer, {kUnk}, {source.pieces[i]}));
     source.ids.push_back(model.config.specials.end());
     return source;
 }
@@ -138,21 +156,21 @@ Tensor attention_to_source(const Transformer& model, const std::vector<Ids>& sou
     return seen.of(layers[layers.size() < 2 ? 0 : layers.size() - 2].cross_attention);
 }
 
-std::vector<Translation> translate(const Transformer& model, const text::Codec& codec, const Words& lines,
-                                   const TranslationOptions& options) {
+std::vector<Translation> translate(const Transformer& model, const text::Tokenizer& tokenizer,
+                                   const Words& lines, const TranslationOptions& options) {
     check(options.batch >= 1, "[translate] batch must be at least 1: got ", options.batch);
     std::vector<Translation> all(lines.size());
     std::vector<Source> sources;
     for (std::size_t i = 0; i < lines.size(); ++i)
         if (text::has_text(lines[i]))
-            sources.push_back(encode(model, codec, lines[i], i, all[i]));
+            sources.push_back(encode(model, tokenizer, lines[i], i, all[i]));
         else
             all[i].best.emplace_back();
     std::stable_sort(sources.begin(), sources.end(),
                      [](const Source& a, const Source& b) { return a.ids.size() < b.ids.size(); });
     const auto batch = static_cast<std::size_t>(options.batch);
     for (std::size_t begin = 0; begin < sources.size(); begin += batch)
-        SourceBatch{model, codec, options,
+        SourceBatch{model, tokenizer, options,
                     std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), all}
             .translate();
     return all;
@@ -160,13 +178,12 @@ std::vector<Translation> translate(const Transformer& model, const text::Codec& 
 
 Translator Translator::load(const std::string& path) {
     const std::string file = model_file(path);
-    Metadata metadata;
-    Transformer model = load_model<Transformer>(file, &metadata);
-    text::Codec codec = text::Codec::from_metadata(metadata, file);
-    const TransformerConfig& c = model.config;
-    nn::checkpoint::check_file(codec.size() == c.src_vocabulary && codec.size() == c.tgt_vocabulary, file,
-                               ": the model has ", c.src_vocabulary, " ids, its vocabulary ", codec.size());
-    return {std::move(model), std::move(codec)};
+    Transformer model = load_model<Transformer>(file);
+    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.src_vocabulary);
+    nn::checkpoint::check_file(model.config.tgt_vocabulary == tokenizer.size(), file, ": the model writes ",
+                               model.config.tgt_vocabulary, " ids, the tokenizer beside it has ",
+                               tokenizer.size());
+    return {std::move(model), std::move(tokenizer)};
 }
 
 std::string Translator::operator()(const std::string& line) const {

@@ -1,4 +1,4 @@
-// From text to text: a Transformer with the codec of its sentences.
+// From text to text: a Transformer with the tokenizer of its sentences.
 //
 //     const auto translate = models::Translator::load("run");  // of `translate train ... --save run`
 //     std::cout << translate("A man is riding a bicycle.");
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "models/text/alignment.h"
-#include "models/text/codec.h"
+#include "models/text/tokenizer.h"
 #include "models/transformer.h"
 
 namespace plaingrad::models {
@@ -44,7 +44,7 @@ struct Translation {
 
 // Returns one translation for each line. Lines of similar length are translated together, which changes no
 // bit of the result. If there is a line with text, throws Error for options that beam_search refuses.
-std::vector<Translation> translate(const Transformer& model, const text::Codec& codec,
+std::vector<Translation> translate(const Transformer& model, const text::Tokenizer& tokenizer,
                                    const std::vector<std::string>& lines,
                                    const TranslationOptions& options = {});
 
@@ -71,11 +71,11 @@ struct Translator {
     // Translations of many lines, and more than the best.
     std::vector<Translation> translate(const std::vector<std::string>& lines,
                                        const TranslationOptions& options = {}) const {
-        return models::translate(model, codec, lines, options);
+        return models::translate(model, tokenizer, lines, options);
     }
 
     Transformer model;
-    text::Codec codec;
+    text::Tokenizer tokenizer;
 };
 
 }  // namespace plaingrad::models

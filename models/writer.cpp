@@ -2,6 +2,7 @@
 
 #include "models/hugging_face/generation.h"
 #include "models/saved.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/text/stops.h"
 #include "nn/packing.h"
 
@@ -12,7 +13,7 @@ using nn::checkpoint::check_file;
 using nn::checkpoint::in_folder;
 
 // In the metadata.
-static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
+static constexpr const char* kItems = "char_lm.items";
 
 static Writer load_folder(const std::string& path, const WriterLoad& options) {
     const hugging_face::Folder folder(path);
@@ -20,9 +21,8 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
     HuggingFaceLoad load = {.on_progress = options.on_progress};
     if (options.packed)
         load.packed = precision;
-    Writer w = {load_hugging_face<LanguageModel>(folder, load)};
+    Writer w = {load_hugging_face<LanguageModel>(folder, load), hugging_face::open_tokenizer(folder)};
     w.model.config.block.precision = precision;
-    w.tokenizer = hugging_face::open_tokenizer(folder);
     StackConfig& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
@@ -38,59 +38,38 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
     return w;
 }
 
-// With tokenizer.json but no config.json, the complaint is about config.json.
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (certainly_exists(in_folder(path, "config.json")) ||
-        certainly_exists(in_folder(path, "tokenizer.json")))
+    if (certainly_exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;
     LanguageModel model = load_model<LanguageModel>(file, &metadata);
-    check_file(metadata.contains(kVocabulary) && metadata.contains(kItems), file,
-               ": it has no characters: this language model was not trained by char_lm, or a run of generate "
-               "train has not ended");
+    check_file(metadata.contains(kItems), file,
+               ": this language model was not trained by char_lm, or a run of generate train has not ended");
     Precision& precision = model.config.block.precision;
     precision = options.precision.value_or(precision);
     if (options.packed)
         nn::pack_weights(model);
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
-    text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);
-    check_file(characters.size() == model.config.vocabulary, file, ": the model has ",
-               model.config.vocabulary, " ids, its characters have ", characters.size());
-    return {std::move(model), std::move(characters), items == "lines"};
+    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
+    return {std::move(model), std::move(tokenizer), items == "lines"};
 }
 
-Metadata Writer::metadata() const {
-    return {{kVocabulary, characters.description()}, {kItems, lines ? "lines" : "text"}};
-}
+Metadata Writer::metadata() const { return {{kItems, lines ? "lines" : "text"}}; }
 
 std::vector<int32_t> Writer::encode(const std::string& prompt) const {
-    if (tokenizer) {
-        std::vector<int32_t> ids = tokenizer->encode(prompt);
-        if (ids.empty())
-            ids.push_back(model.config.specials.start);
-        return ids;
-    }
-    const std::string line_break = characters.contains("\n") ? "\n" : characters.decode(kFirstFreeId);
-    const bool begins = prompt.empty() && !lines;  // the start of a text is like the start of a line
-    std::vector<int32_t> ids = characters.encode(begins ? line_break : prompt, "the prompt");
-    autograd::check(!lines || std::ssize(ids) < model.config.max_length, "the prompt has ", ids.size(),
+    std::vector<int32_t> ids = tokenizer.encode(prompt);
+    text::check_known(tokenizer, prompt, ids, "the prompt");
+    if (ids.empty())
+        ids.push_back(model.config.specials.start);
+    autograd::check(!lines || std::ssize(ids) <= model.config.max_length, "the prompt has ", ids.size() - 1,
                     " characters; the model takes ", model.config.max_length - 1);
-    if (lines)
-        ids.insert(ids.begin(), model.config.specials.start);
     return ids;
 }
 
 std::unique_ptr<Stepper> Writer::start(const std::vector<int32_t>& ids) const {
-    auto stepper = model.start(Tokens(1, std::ssize(ids), ids));
-    std::vector<int32_t>& never = stepper->specials.never;
-    const std::vector<int32_t>& ends = model.config.specials.ends;
-    if (!tokenizer)
-        never.push_back(kUnk);  // no character has this id
-    if (!tokenizer && !lines)   // the model has seen no end of a text
-        never.insert(never.end(), ends.begin(), ends.end());
-    return stepper;
+    return model.start(Tokens(1, std::ssize(ids), ids));
 }
 
 std::string Writer::operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng,
@@ -107,12 +86,9 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
         longest == 0 || room > 0, "the prompt has ", prompt.prompts.length(),
         " tokens, and max_length allows ", longest,
         " with what is written; a number of new tokens instead of it (--tokens) has no such limit");
-    std::optional<text::PretrainedTokenizer::Stream> stream;
-    if (tokenizer) {
-        stream.emplace(*tokenizer);
-        for (int64_t t = 0; t < prompt.prompts.length(); ++t)  // a space may depend on what is before it
-            stream->add(prompt.prompts.at(0, t));
-    }
+    text::Tokenizer::Stream stream(tokenizer);
+    for (int64_t t = 0; t < prompt.prompts.length(); ++t)  // a space may depend on what is before it
+        stream.add(prompt.prompts.at(0, t));
     text::Stops stops(options.stop);
     std::string text;
     const auto pass_on = [&](const std::string& piece) {
@@ -127,10 +103,9 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
         .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
     generate(prompt, rng, of_ids, [&](int64_t, int32_t id) {
         // An embedding may have more rows than there are tokens: those beyond stand for no text.
-        const bool stands = !tokenizer || id < tokenizer->size();
-        pass_on(stops.add(!stands ? "" : stream ? stream->add(id) : characters.decode(id)));
+        pass_on(stops.add(id < tokenizer.size() ? stream.add(id) : ""));
     });
-    pass_on(stops.add(stream ? stream->finish() : ""));
+    pass_on(stops.add(stream.finish()));
     pass_on(stops.finish());
     return text;
 }

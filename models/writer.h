@@ -1,5 +1,4 @@
-// Continues a text: a LanguageModel together with what turns text into ids and back, which is its characters,
-// or the tokenizer of a folder from Hugging Face.
+// Continues a text: a LanguageModel with its tokenizer.
 //
 //     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
 //     const auto write = models::Writer::load("gpt2"); // a folder from Hugging Face: GPT-2, Llama, ...
@@ -21,8 +20,7 @@
 #include "models/hugging_face.h"
 #include "models/language_model.h"
 #include "models/sampling.h"
-#include "models/text/characters.h"
-#include "models/text/pretrained_tokenizer.h"
+#include "models/text/tokenizer.h"
 #include "nn/checkpoint/header.h"
 
 namespace plaingrad::models {
@@ -49,7 +47,7 @@ struct Writer {
     // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it; or a folder
     // from Hugging Face with a model that writes. Throws FileError naming the file for any other.
     static Writer load(const std::string& path, const WriterLoad& options = {});
-    // For a saved model of characters: what its file has besides the configuration.
+    // For a model that was trained here: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
     // What the model reads before it continues this text. Throws Error for a prompt with a character that the
@@ -81,9 +79,8 @@ struct Writer {
     static inline const WritingOptions kUsual = {.sampling = {.temperature = 0.8, .top_k = 50}};
 
     LanguageModel model;
-    text::Characters characters = {};  // of char_lm
+    text::Tokenizer tokenizer;
     bool lines = false;  // whether it learned lines, each between <sos> and <eos>, or one long text
-    std::optional<text::PretrainedTokenizer> tokenizer = {};  // of a folder from Hugging Face
     // What the folder's generation_config.json asks for, if it has one (models/hugging_face/generation.h).
     WritingOptions usual = kUsual;
     std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why

@@ -64,8 +64,9 @@ struct MultiHeadAttention {
     int64_t n_heads, n_kv_heads;
 };
 
-// Cross-attention: q = x, k = v = memory, another sequence. W_K | W_V is apart from W_Q, as keys and values
-// do not depend on x: decoding computes them once, KeyValueCache(kv_proj(memory)).
+// Cross-attention: queries are projected from x, keys and values from `memory`, another sequence. W_K | W_V
+// is apart from W_Q, as keys and values do not depend on x: decoding computes them once,
+// KeyValueCache(kv_proj(memory)).
 struct CrossAttention {
     CrossAttention(int64_t d_model, int64_t n_heads, const Rng& rng, const MultiHeadOptions& options = {});
 

@@ -11,13 +11,13 @@ using autograd::Tensor;
 // A convolution is a linear layer over patches: each pixel's 3 x 3 neighbours side by side.
 struct Conv3 {
     Conv3(int64_t in, int64_t out, const autograd::Rng& rng) : filters(9 * in, out, rng.fork("filters")) {}
-    Tensor operator()(const Tensor& x, const nn::Mode& mode) const {  // (B, h, w, in) -> (B, h-2, w-2, out)
+    Tensor operator()(const Tensor& x) const {  // (B, h, w, in) -> (B, h-2, w-2, out)
         std::vector<Tensor> shifted;
         for (int64_t i = 0; i < 9; ++i) {
             const Tensor rows = slice(x, 1, i / 3, x.size(1) - 2 + i / 3);    // (B, h-2, w, in)
             shifted.push_back(slice(rows, 2, i % 3, x.size(2) - 2 + i % 3));  // (B, h-2, w-2, in)
         }
-        return filters(concat(shifted, -1), mode);  // (B, h-2, w-2, out)
+        return filters(concat(shifted, -1));  // (B, h-2, w-2, out)
     }
     void visit(nn::Visitor& v) const { v("filters", filters); }
     nn::Linear filters;
@@ -26,9 +26,9 @@ struct Conv3 {
 struct Cnn {
     explicit Cnn(const autograd::Rng& rng)
         : conv1(1, 8, rng.fork("conv1")), conv2(8, 8, rng.fork("conv2")), out(8, 2, rng.fork("out")) {}
-    Tensor operator()(const Tensor& x, const nn::Mode& mode) const {  // (B, 8, 8, 1)
-        const Tensor y = relu(conv2(relu(conv1(x, mode)), mode));     // (B, 4, 4, 8)
-        return out(max(reshape(y, {x.size(0), -1, 8}), 1), mode);     // (B, 16, 8), (B, 8), (B, 2)
+    Tensor operator()(const Tensor& x) const {               // (B, 8, 8, 1)
+        const Tensor y = relu(conv2(relu(conv1(x))));        // (B, 4, 4, 8)
+        return out(max(reshape(y, {x.size(0), -1, 8}), 1));  // (B, 16, 8), (B, 8), (B, 2)
     }
     void visit(nn::Visitor& v) const {
         v("conv1", conv1);
@@ -62,9 +62,9 @@ int main() {
                 pictures.mutable_data()[(static_cast<int64_t>(b) * 8 + top + i / 3) * 8 + left + i % 3] =
                     shapes[labels.back()][i] == 'x';
         }
-        const autograd::Tokens targets(32, 1, labels);                           // (B, 1)
-        const Tensor logits = model(pictures + noise, nn::Mode::train(random));  // (B, 2)
-        const Tensor loss = cross_entropy(logits, targets);                      // ()
+        const autograd::Tokens targets(32, 1, labels);       // (B, 1)
+        const Tensor logits = model(pictures + noise);       // (B, 2)
+        const Tensor loss = cross_entropy(logits, targets);  // ()
         int right = 0;
         for (int64_t b = 0; b < 32; ++b)
             right += argmax(logits).at(b, 0) == targets.at(b, 0);

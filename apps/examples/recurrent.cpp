@@ -16,11 +16,11 @@ struct Lstm {
     Lstm(int64_t in, int64_t d_, const autograd::Rng& rng)
         : gates(in + d_, 4 * d_, rng.fork("gates")), d(d_) {}
     // x (B, T, in) -> the state after the last position (B, d)
-    Tensor operator()(const Tensor& x, const nn::Mode& mode) const {
+    Tensor operator()(const Tensor& x) const {
         Tensor h = Tensor::zeros({x.size(0), d}), c = h;  // (B, d)
         for (int64_t t = 0; t < x.size(1); ++t) {
-            const Tensor now = squeeze(slice(x, 1, t, t + 1), 1);                           // (B, in)
-            const std::vector<Tensor> g = split(gates(concat({now, h}, -1), mode), d, -1);  // 4 times (B, d)
+            const Tensor now = squeeze(slice(x, 1, t, t + 1), 1);                     // (B, in)
+            const std::vector<Tensor> g = split(gates(concat({now, h}, -1)), d, -1);  // 4 times (B, d)
             c = sigmoid(g[0] + 2) * c + sigmoid(g[1]) * tanh(g[2]);
             h = sigmoid(g[3]) * tanh(c);
         }
@@ -34,8 +34,8 @@ struct Lstm {
 struct Model {
     explicit Model(const autograd::Rng& rng)
         : symbols(4, 8, rng.fork("symbols")), lstm(8, 24, rng.fork("lstm")), out(24, 4, rng.fork("out")) {}
-    Tensor operator()(const autograd::Tokens& ids, const nn::Mode& mode) const {  // (B, T) -> (B, 4)
-        return out(lstm(symbols(ids), mode), mode);
+    Tensor operator()(const autograd::Tokens& ids) const {  // (B, T) -> (B, 4)
+        return out(lstm(symbols(ids)));
     }
     void visit(nn::Visitor& v) const {
         v("symbols", symbols);
@@ -58,9 +58,8 @@ int main() {
         for (std::size_t i = 0; i < ids.size(); i += 11)
             first.push_back(ids[i]);
         const autograd::Tokens targets(64, 1, first);
-        const nn::Mode mode = nn::Mode::train(rng.fork(step));
-        const Tensor logits = model(autograd::Tokens(64, 11, ids), mode);  // (64, 4)
-        const Tensor loss = cross_entropy(logits, targets);                // ()
+        const Tensor logits = model(autograd::Tokens(64, 11, ids));  // (64, 4)
+        const Tensor loss = cross_entropy(logits, targets);          // ()
         int right = 0;
         for (int64_t b = 0; b < 64; ++b)
             right += argmax(logits).at(b, 0) == targets.at(b, 0);

@@ -11,8 +11,8 @@ using autograd::Tensor;
 
 struct Mlp {
     explicit Mlp(const autograd::Rng& rng) : hidden(2, 32, rng.fork("hidden")), out(32, 1, rng.fork("out")) {}
-    Tensor operator()(const Tensor& x, const nn::Mode& mode) const {  // (N, 2) -> (N, 1)
-        return out(tanh(hidden(x, mode)), mode);
+    Tensor operator()(const Tensor& x) const {  // (N, 2) -> (N, 1)
+        return out(tanh(hidden(x)));
     }
     void visit(nn::Visitor& v) const {
         v("hidden", hidden);
@@ -36,8 +36,8 @@ int main() {
     const Mlp model(rng);
     nn::Adam adam(nn::parameters(model), {.lr = 0.03});
     for (uint64_t step = 0; step <= 500; ++step) {
-        const Tensor logits = model(x, nn::Mode::train(rng.fork(step)));  // (200, 1)
-        const Tensor loss = bce_with_logits(logits, y);                   // ()
+        const Tensor logits = model(x);                  // (200, 1)
+        const Tensor loss = bce_with_logits(logits, y);  // ()
         if (step % 250 == 0)
             std::printf("step %3d: loss %.2f, %.0f of 200 right\n", static_cast<int>(step), loss.item(),
                         sum((logits > 0) == y).item());

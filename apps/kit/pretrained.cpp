@@ -86,8 +86,8 @@ void check_no_model(const std::string& folder) {
     }
 }
 
-void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
-                      const models::text::PretrainedTokenizer& tokenizer, const std::string& where) {
+void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
+                      const std::string& where) {
     check(std::find(ids.begin(), ids.end(), pad) == ids.end(), where, ": no text to learn from may have ",
           tokenizer.decode({pad}), ", which fills up shorter texts; remove it");
 }
@@ -108,7 +108,7 @@ std::string visible(const std::string& token) {
     return text;
 }
 
-Labels token_names(const models::text::PretrainedTokenizer& tokenizer, int64_t vocabulary) {
+Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary) {
     Labels names(static_cast<std::size_t>(vocabulary));
     for (int32_t id = 0; id < tokenizer.size(); ++id)
         names[static_cast<std::size_t>(id)] = visible(tokenizer.decode({id}));

@@ -9,7 +9,7 @@
 #include "apps/kit/recorder.h"
 #include "models/hugging_face.h"
 #include "models/run.h"
-#include "models/text/pretrained_tokenizer.h"
+#include "models/text/tokenizer.h"
 
 namespace plaingrad::kit {
 
@@ -42,8 +42,8 @@ void check_no_model(const std::string& folder);
 
 // In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
 // `where`, if the ids of a text to learn from have it.
-void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
-                      const models::text::PretrainedTokenizer& tokenizer, const std::string& where);
+void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
+                      const std::string& where);
 
 // The model of a run that trains a folder from Hugging Face further. The run keeps its checkpoints as every
 // run; only its last file, the model, is one for others: with config.json, and the text files of the folder
@@ -76,6 +76,6 @@ void print_sizes(const std::string& path, const std::string& kind, const models:
 // A token as a label: spaces and line breaks are visible.
 std::string visible(const std::string& token);
 // Of a model that may have more ids than its tokenizer.
-Labels token_names(const models::text::PretrainedTokenizer& tokenizer, int64_t vocabulary);
+Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary);
 
 }  // namespace plaingrad::kit

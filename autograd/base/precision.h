@@ -1,4 +1,4 @@
-// How exactly the products of activations and weights are computed.
+// In which precision matrix products are computed, also those within attention.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "models/text/vocabulary.h"
-
 namespace plaingrad::models::text {
 namespace {
 

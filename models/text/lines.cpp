@@ -141,6 +141,28 @@ std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& 
     });
 }
 
+std::vector<std::string> split_words(std::string_view sentence) {
+    std::vector<std::string> words;
+    constexpr std::string_view space = " \t";
+    for (std::size_t at = sentence.find_first_not_of(space); at != std::string_view::npos;) {
+        const std::size_t end = std::min(sentence.find_first_of(space, at), sentence.size());
+        words.emplace_back(sentence.substr(at, end - at));
+        at = sentence.find_first_not_of(space, end);
+    }
+    return words;
+}
+
+void check_utf8(std::string_view text, const std::string& where, int64_t line) {
+    const std::size_t at = find_invalid_utf8(text);
+    if (at == std::string_view::npos)
+        return;
+    const std::string_view before = text.substr(0, at);
+    line += std::count(before.begin(), before.end(), '\n');
+    throw autograd::Error(
+        autograd::join(where, ":", line, ": byte ", at - before.rfind('\n'),  // npos is -1
+                       " of this line is not UTF-8; convert the text, e.g. with iconv -t UTF-8"));
+}
+
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }
 
 SentencePair split_pair(std::string_view line, const std::string& path, int64_t number) {

@@ -1,102 +1,271 @@
 #include "models/text/tokenizer.h"
 
-#include <charconv>
-#include <cstdint>
+#include <algorithm>
+#include <unordered_map>
 
-#include "models/text/unicode.h"
-#include "models/text/vocabulary.h"
+#include "models/text/tokenizer/older_files.h"
+#include "models/text/tokenizer/pipeline.h"
+#include "models/text/tokenizer/tokenizer_config.h"
+#include "nn/checkpoint/file.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
-using nn::CodePoint;
-using nn::first_code_point;
+using Ids = std::vector<int32_t>;
+using tokenizer::Bpe;
+using tokenizer::Dropout;
+using tokenizer::Features;
+using tokenizer::Pipeline;
+using tokenizer::WordPiece;
+
+Tokenizer::Tokenizer(std::string json, const std::string& where)
+    : json_(std::make_shared<const std::string>(std::move(json))),
+      pipeline_(std::make_shared<const Pipeline>(tokenizer::read_pipeline(*json_, where))) {}
+
+Tokenizer Tokenizer::open(const std::string& folder) {
+    const std::string file = nn::checkpoint::in_folder(folder, "tokenizer.json");
+    Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::JsonReader::text_of(file), file)
+                                                 : tokenizer::from_older_files(folder);
+    const auto config = tokenizer::TokenizerConfig::open(folder);
+    all.clean_up_ = config["clean_up_tokenization_spaces"].flag_or(false);
+    for (const char* name : tokenizer::TokenizerConfig::kTokens)
+        if (const auto token = config.token(name))
+            all.named_[name] = *token;
+    return all;
+}
+
+void Tokenizer::save(const std::string& folder) const {
+    nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer.json"), {*json_});
+}
+
+// Added tokens are taken out first, those that are normalized after the normalizer; the rest is split into
+// words.
+void Tokenizer::split(std::string_view text, const Word& word,
+                      const std::function<void(int32_t)>& token) const {
+    const Pipeline& all = *pipeline_;
+    all.added.cut(
+        text, false,
+        [&](std::string_view raw) {
+            const std::string normal = all.normalizer(raw);
+            all.added.cut(
+                normal, true,
+                [&](std::string_view part) {
+                    all.splitter(part, raw.data() == text.data() && part.data() == normal.data(), word);
+                },
+                token);
+        },
+        token);
+}
+
+std::vector<std::string> Tokenizer::words(std::string_view text) const {
+    std::vector<std::string> all;
+    split(
+        text, [&](std::string_view word) { all.emplace_back(word); }, [](int32_t) {});
+    return all;
+}
 
 namespace {
 
-constexpr std::string_view kJoiner = "\xef\xbf\xad", kCode = "\xef\xbc\x85";  // U+FFED, U+FF05
-
-// Of two tokens, the lesser one gets the joiner; the second if they are equal.
-enum class TokenKind { symbol, number, word };
-
-TokenKind kind_of(char32_t c) {
-    return is_letter(c) ? TokenKind::word : is_number(c) ? TokenKind::number : TokenKind::symbol;
+// The ids of a word, by any model but Features, which reads a whole text.
+void append(const Pipeline& all, std::string_view word, Ids& ids, Dropout& dropout) {
+    if (const Bpe* bpe = std::get_if<Bpe>(&all.model))
+        bpe->append(word, ids, dropout);
+    else if (const WordPiece* pieces = std::get_if<WordPiece>(&all.model))
+        pieces->append(word, ids);
+    else
+        std::get<tokenizer::WordLevel>(all.model).append(word, ids);
 }
 
-// The length in bytes of the first token of a text.
-std::size_t token_length(std::string_view text) {
-    const CodePoint first = first_code_point(text);
-    const TokenKind kind = kind_of(first.code);
-    std::size_t length = first.length;
-    while (kind != TokenKind::symbol && length < text.size()) {
-        const CodePoint next = first_code_point(text.substr(length));
-        if (kind_of(next.code) != kind && !(kind == TokenKind::word && is_mark(next.code)))
-            break;
-        length += next.length;
+// The ids of words that came before in a text: most come again.
+class Memory {
+public:
+    Memory(const Pipeline& all, Dropout& dropout) : all_(all), dropout_(dropout) {}
+
+    void append(std::string_view word, Ids& ids) {
+        constexpr std::size_t kLongest = 64;
+        if (word.size() > kLongest || dropout_.p > 0)
+            return text::append(all_, word, ids, dropout_);
+        const auto known = places_.find(word);
+        if (known != places_.end()) {
+            const auto [begin, end] = known->second;
+            for (std::size_t i = begin; i < end; ++i)
+                ids.push_back(ids[i]);
+            return;
+        }
+        const std::size_t begin = ids.size();
+        text::append(all_, word, ids, dropout_);
+        places_.emplace(word, std::pair(begin, ids.size()));
     }
-    return length;
-}
 
-bool needs_code(char32_t c) { return is_space(c) || c == U'\xffed' || c == U'\xff05'; }
-
-std::string encoded(char32_t c) {
-    char digits[8];
-    const auto end = std::to_chars(digits, digits + sizeof digits, static_cast<uint32_t>(c), 16).ptr;
-    return std::string(kCode).append(digits, end);
-}
-
-// The text of a token without joiners.
-std::string decoded(const std::string& token) {
-    uint32_t c = 0;
-    const char* end = token.data() + token.size();
-    if (!token.starts_with(kCode))
-        return token;
-    const auto [read, error] = std::from_chars(token.data() + kCode.size(), end, c, 16);
-    if (error != std::errc() || read != end || !needs_code(c) || c == '\n')
-        return token;
-    std::string text;
-    nn::append_utf8(text, c);
-    return text;
-}
+private:
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+    const Pipeline& all_;
+    Dropout& dropout_;
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, Hash, std::equal_to<>> places_;
+};
 
 }  // namespace
 
-std::string tokenize(std::string_view line) {
-    std::string tokens;
-    TokenKind before = TokenKind::symbol;
-    bool adjacent = false;  // to a token, with no space between
-    for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
-        if (adjacent && line[at] == ' ' && at + 1 < line.size()) {
-            tokens += ' ';
-            adjacent = false;
-            length = 1;
-            continue;
-        }
-        const char32_t c = first_code_point(line.substr(at)).code;
-        length = token_length(line.substr(at));
-        if (adjacent && before < kind_of(c))
-            tokens.append(kJoiner).append(" ");
-        else if (adjacent)
-            tokens.append(" ").append(kJoiner);
-        tokens += needs_code(c) ? encoded(c) : std::string(line.substr(at, length));
-        before = kind_of(c);
-        adjacent = true;
+Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout) const {
+    Ids ids;
+    if (const Features* features = std::get_if<Features>(&pipeline_->model)) {
+        features->append(words(text), ids, dropout);
+        return ids;
     }
-    return tokens;
+    Memory memory(*pipeline_, dropout);
+    split(
+        text, [&](std::string_view word) { memory.append(word, ids); },
+        [&](int32_t id) { ids.push_back(id); });
+    return ids;
 }
 
-std::string detokenize(std::string_view tokens) {
-    std::string line;
-    bool joined = true;  // to what comes next
-    for (std::string token : split_words(tokens)) {
-        joined = joined || token.starts_with(kJoiner);
-        const bool joins = token.ends_with(kJoiner);
-        for (std::size_t at = 0; (at = token.find(kJoiner, at)) != token.npos;)
-            token.erase(at, kJoiner.size());
-        line.append(joined ? "" : " ").append(decoded(token));
-        joined = joins;
+Encoding Tokenizer::encode_texts(const std::vector<std::string_view>& texts,
+                                 const EncodeOptions& options) const {
+    autograd::check(texts.size() == 1 || texts.size() == 2, "[Tokenizer] one text or two: got ",
+                    texts.size());
+    autograd::check(options.dropout >= 0 && options.dropout <= 1,
+                    "[Tokenizer] dropout must be a probability, from 0 to 1: got ", options.dropout);
+    Dropout dropout = {options.dropout, options.rng};
+    std::vector<Ids> ids;
+    for (const std::string_view text : texts)
+        ids.push_back(ids_of(text, dropout));
+    Encoding all = pipeline_->around(std::move(ids), options.add_special_tokens, options.max_length);
+    if (max_words() > 0)
+        all.cut = all.cut || std::ssize(words(texts[0])) > max_words();
+    return all;
+}
+
+Ids Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+    return encode_texts({text}, options).ids;
+}
+
+std::vector<std::string> Tokenizer::pieces(std::string_view text) const {
+    const Bpe* bpe = std::get_if<Bpe>(&pipeline_->model);
+    const std::string end = bpe != nullptr ? bpe->options().end_of_word : "";
+    std::vector<std::string> all;
+    const auto token = [&](int32_t id) { all.push_back(piece(id)); };
+    if (max_words() > 0) {
+        const Ids ids = encode(text, {.add_special_tokens = false});
+        std::for_each(ids.begin(), ids.end(), token);
+        return all;
     }
-    return line;
+    split(
+        text,
+        [&](std::string_view word) {
+            Ids ids;
+            Dropout none;
+            append(*pipeline_, word, ids, none);
+            for (const int32_t id : ids) {
+                if (id != unknown()) {
+                    token(id);
+                    const std::size_t mark = all.back().ends_with(end) ? end.size() : 0;
+                    word.remove_prefix(std::min(word.size(), all.back().size() - mark));
+                    continue;
+                }
+                // Of BPE a character is unknown, of other models a word.
+                const std::size_t length = bpe != nullptr ? nn::first_code_point(word).length : word.size();
+                all.push_back(std::string(word.substr(0, length)) + (length == word.size() ? end : ""));
+                word.remove_prefix(length);
+            }
+        },
+        token);
+    return all;
+}
+
+std::vector<std::string> Tokenizer::tokens(const Ids& ids, const DecodeOptions& options) const {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const int32_t id = ids[i];
+        const std::string& piece = this->piece(id);
+        if (id == unknown() && i < options.unknown.size())
+            all.push_back(options.unknown[i]);
+        else if (!options.skip_special_tokens || !pipeline_->special[static_cast<std::size_t>(id)])
+            all.push_back(piece);
+    }
+    return all;
+}
+
+std::string Tokenizer::decode(const Ids& ids, const DecodeOptions& options) const {
+    std::string text = pipeline_->decoder(tokens(ids, options), options.invalid);
+    const bool clean = options.clean_up_tokenization_spaces.value_or(clean_up_) &&
+                       !std::holds_alternative<Bpe>(pipeline_->model);
+    return clean ? tokenizer::clean_up(std::move(text)) : text;
+}
+
+int64_t Tokenizer::size() const { return std::ssize(pipeline_->tokens); }
+
+const std::string& Tokenizer::piece(int32_t id) const {
+    autograd::check(id >= 0 && id < size(), "[Tokenizer] id ", id, " is outside the vocabulary of ", size());
+    return pipeline_->tokens[static_cast<std::size_t>(id)];
+}
+
+std::optional<int32_t> Tokenizer::id(std::string_view token) const {
+    if (const tokenizer::AddedToken* added = pipeline_->added.find(token))
+        return added->id;
+    const auto place = std::find(pipeline_->tokens.begin(), pipeline_->tokens.end(), token);
+    return place == pipeline_->tokens.end()
+               ? std::nullopt
+               : std::optional(static_cast<int32_t>(place - pipeline_->tokens.begin()));
+}
+
+std::optional<std::string> Tokenizer::named(std::string_view name) const {
+    const auto token = named_.find(name);
+    return token == named_.end() ? std::nullopt : std::optional(token->second);
+}
+
+std::optional<int32_t> Tokenizer::unknown() const {
+    const int32_t id = std::visit(
+        [](const auto& model) {
+            if constexpr (std::is_same_v<decltype(model), const std::monostate&>)
+                return tokenizer::Vocabulary::kNone;
+            else
+                return model.unk();
+        },
+        pipeline_->model);
+    return id == tokenizer::Vocabulary::kNone ? std::nullopt : std::optional(id);
+}
+
+bool Tokenizer::is_byte_level() const { return tokenizer::has<tokenizer::ByteLevel>(pipeline_->splitter); }
+bool Tokenizer::is_lower_case() const { return tokenizer::has<tokenizer::Lowercase>(pipeline_->normalizer); }
+bool Tokenizer::is_tokenized() const {
+    return tokenizer::has<tokenizer::WhitespaceSplit>(pipeline_->splitter);
+}
+
+int64_t Tokenizer::max_words() const {
+    const Features* features = std::get_if<Features>(&pipeline_->model);
+    return features == nullptr ? 0 : features->options().max_words;
+}
+
+// The text behind what is written. Of the ids before, some stay: whether a word begins with a space depends
+// on them.
+std::string Tokenizer::Stream::waiting() const {
+    const auto text = [&](std::size_t n) {
+        const Ids first(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(n));
+        return tokenizer_.pipeline_->decoder(
+            tokenizer_.tokens(first, {.skip_special_tokens = skip_special_tokens_}), InvalidUtf8::keep);
+    };
+    return text(ids_.size()).substr(text(written_).size());
+}
+
+std::string Tokenizer::Stream::add(int32_t id) {
+    tokenizer_.tokens({id}, {});  // throws for an id out of range, before anything changes
+    ids_.push_back(id);
+    std::string text = waiting();
+    if (text.empty() || tokenizer::unfinished(text) > 0)
+        return "";
+    ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(written_));
+    written_ = ids_.size();
+    return tokenizer::replace_invalid_runs(text);
+}
+
+std::string Tokenizer::Stream::finish() {
+    const std::string text = waiting();
+    ids_.clear();
+    written_ = 0;
+    return tokenizer::replace_invalid_runs(text);
 }
 
 }  // namespace plaingrad::models::text

@@ -108,6 +108,22 @@ char32_t to_lower(char32_t c) {
     return cased ? c + static_cast<char32_t>(run->delta) : c;
 }
 
+std::string lower_characters(std::string_view text) {
+    std::string lower;
+    lower.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const auto [code, length] = nn::first_code_point(text.substr(at));
+        if (const char32_t small = to_lower(code); small != code)
+            nn::append_utf8(lower, small);
+        else
+            lower.append(text.substr(at, length));
+        if (code == U'\x130')
+            nn::append_utf8(lower, U'\x307');
+        at += length;
+    }
+    return lower;
+}
+
 std::string lower_case(std::string_view text) {
     std::string lower;
     bool behind_cased = false;  // whether the last character that is not ignored is cased

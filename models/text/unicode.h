@@ -14,7 +14,7 @@ bool is_number(char32_t c);  // N: digits, and others such as U+00BD
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char32_t c);  // the property White_Space
 
-// What BERT's tokenizer asks for, see models/text/pretrained/normalizer.h.
+// What BERT's tokenizer asks for, see models/text/tokenizer/normalizer.h.
 bool is_bert_punctuation(char32_t c);  // P, and all signs of ASCII
 bool is_bert_accent(char32_t c);       // Mn: combines, and takes no space
 bool is_bert_control(char32_t c);      // Cc, Cf, Co: control characters, invisible and private ones
@@ -25,6 +25,9 @@ bool is_numeric(char32_t c);         // N again, of Unicode 17.0
 
 // The simple mapping, of a single character whatever its context.
 char32_t to_lower(char32_t c);
+
+// Each character of a text by itself; of U+0130 i and U+0307. As BERT and Hugging Face's "Lowercase" do it.
+std::string lower_characters(std::string_view text);
 
 // A text in lower case, as by Python's str.lower, with Unicode's special cases: a capital sigma at the end of
 // a word becomes U+03C2, any other U+03C3 (The Unicode Standard, §3.13, Final_Sigma); U+0130, an I with a

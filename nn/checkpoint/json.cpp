@@ -40,15 +40,6 @@ bool is_number(std::string_view text) {
     return right && text.empty();
 }
 
-std::string limited_file(const std::string& path) {
-    InputFile file(path);
-    check_file(file.size() <= JsonReader::kMaxBytes, path, ": ", file.size(),
-               " bytes are too many for a JSON file of a model; up to ", JsonReader::kMaxBytes, " are read");
-    std::string text;
-    file.append_to(text, file.size());
-    return text;
-}
-
 }  // namespace
 
 JsonReader::JsonReader(std::string text, std::string where, std::string part, std::string hint)
@@ -59,7 +50,14 @@ JsonReader::JsonReader(std::string text, std::string where, std::string part, st
                ": a byte order mark, which JSON does not allow; save the file without", hint_);
 }
 
-JsonReader JsonReader::open(const std::string& path) { return {limited_file(path), path}; }
+std::string JsonReader::text_of(const std::string& path) {
+    InputFile file(path);
+    check_file(file.size() <= JsonReader::kMaxBytes, path, ": ", file.size(),
+               " bytes are too many for a JSON file of a model; up to ", JsonReader::kMaxBytes, " are read");
+    std::string text;
+    file.append_to(text, file.size());
+    return text;
+}
 
 JsonReader::Kind JsonReader::kind() {
     skip_space();

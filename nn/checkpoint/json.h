@@ -40,7 +40,8 @@ public:
     // A whole text. In errors `where` is the file, `part` follows the position, and `hint` ends the line.
     JsonReader(std::string text, std::string where, std::string part = "", std::string hint = "");
     // A file of up to kMaxBytes.
-    static JsonReader open(const std::string& path);
+    static JsonReader open(const std::string& path) { return {text_of(path), path}; }
+    static std::string text_of(const std::string& path);
 
     JsonReader(const JsonReader&) = delete;
     JsonReader& operator=(const JsonReader&) = delete;

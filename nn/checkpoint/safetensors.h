@@ -75,9 +75,6 @@ struct StateEntry {
     bool transposed = false;
     int64_t first = 0, columns = -1;  // of the last dimension; -1: all
     std::vector<Tensor> beside = {};  // whose columns follow, in the file's tensor
-    // Makes what is written instead, of the same shape, when its turn comes: numbers that several processes
-    // have. To read, it is ignored.
-    std::function<Tensor()> gathered = {};
 };
 
 // The sizes that an entry has in the file,

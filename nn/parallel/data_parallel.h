@@ -35,8 +35,10 @@ using LossOf = std::function<StepLoss(const StepPart& at, const Mode& mode)>;
 struct StepGradient {
     double loss = 0;  // the mean over all terms
     int64_t tokens = 0;
-    double norm = 0;   // of the gradient of that mean
-    double scale = 1;  // which is this times the gradient that the parameters have
+    double norm = 0;  // of the gradient of that mean
+    // The parameters hold a sum of gradients. Times `scale` it is the gradient of the mean: give `scale` to
+    // Optimizer::step. One over the number of terms if the batch was cut into parts; otherwise 1.
+    double scale = 1;
     bool ends_epoch = false;
 };
 

@@ -45,7 +45,7 @@ Team& alone();
 // started alone, a team of one. Throws Error if the program was built without MPI, or for another MPI than
 // the one that started it: then each process would believe that it is alone.
 std::unique_ptr<Team> join_team();
-// Whether nobody else was started with this process, and its number, 0 if so. Unlike Team::rank they need no
+// Whether this process was started alone; and its number among those that were started, or 0. They need no
 // MPI.
 bool started_alone();
 int64_t started_rank();
@@ -59,8 +59,8 @@ std::string build();
 bool any(Team& team, bool mine);
 // The numbers of all processes, those of process 0 first.
 std::vector<double> gather(Team& team, const std::vector<double>& mine);
-// n things, cut into as many ranges as there are processes: the numbers, or texts, of f(0, n) if every
-// f(begin, end) gives some for each thing. Each process calls f for its own range.
+// Cuts 0..n into a range for each process, calls f for its own, and returns all results in order, in every
+// process.
 std::vector<double> shared_ranges(Team& team, int64_t n,
                                   const std::function<std::vector<double>(int64_t begin, int64_t end)>& f);
 std::vector<std::string> shared_texts(

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/saved.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/writer.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
@@ -204,7 +205,7 @@ TEST_CASE(
     const models::Writer writer = models::Writer::load(whole);
     const models::LanguageModel& model = writer.model;
     CHECK(model.config.block.n_kv_heads == 1);
-    std::vector<int32_t> ids = writer.characters.encode("once", "the prompt");
+    std::vector<int32_t> ids = writer.tokenizer.encode("once");
     while (ids.size() < 16) {
         const auto n = static_cast<int64_t>(ids.size());
         const autograd::Tensor logits = model(models::Tokens(1, n, ids), models::Mode::eval());  // (1, T, V)
@@ -213,7 +214,7 @@ TEST_CASE(
         ids.push_back(static_cast<int32_t>(std::max_element(from, last + logits.size(-1)) - last));
     }
     CHECK(char_lm({"sample", whole, "--prompt", "once", "--tokens", "12", "--temperature", "0"}).out ==
-          writer.characters.decode(ids) + "\n");
+          writer.tokenizer.decode(ids) + "\n");
 }
 
 TEST_CASE("char_lm learns rows as long as the context wherever they begin", "[apps][char_lm]") {
@@ -227,6 +228,20 @@ TEST_CASE("char_lm learns rows as long as the context wherever they begin", "[ap
     CHECK(figure(r, "validation loss") < training + 0.2);
 }
 
+TEST_CASE("char_lm: without a prompt, a text begins as a line does", "[apps][char_lm]") {
+    const Folder folder;
+    const auto read_at_first = [&](const std::string& name, const std::string& text) {
+        const Result r = char_lm({"train", folder.write(name + ".txt", repeated(text, 40)), "--steps", "1",
+                                  "--context", "8", "--save", folder / name});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        const models::Writer w = models::Writer::load(folder / name);
+        return w.tokenizer.decode(w.encode(""));
+    };
+    CHECK(read_at_first("lines", "a\tb\n") == "\n");  // a tab is a smaller character
+    CHECK(read_at_first("no-lines", "ba") == "a");
+}
+
 TEST_CASE("char_lm learns bytes", "[apps][char_lm]") {
     const Folder folder;
     const std::string piece = std::string("\0\xff\r\n\x80z", 6), model = folder / "run";
@@ -236,8 +251,10 @@ TEST_CASE("char_lm learns bytes", "[apps][char_lm]") {
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(contains(r.out, " bits per byte, over 35\n"));
+    // What is no UTF-8 is written as U+FFFD.
+    const std::string written("\0\xef\xbf\xbd\r\n\xef\xbf\xbdz", 10);
     CHECK(char_lm({"sample", model, "--prompt", "z", "--tokens", "12", "--temperature", "0"}).out ==
-          "z" + piece + piece);
+          "z" + written + written + "\n");
     CHECK(char_lm({"eval", model, folder.write("other.txt", "never seen")}).status == 0);
 }
 
@@ -399,8 +416,9 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
 
-    // Whatever is drawn is a known character.
-    CHECK(char_lm({"sample", model, "--temperature", "1e9", "--tokens", "300"}).status == 0);
+    // Whatever is drawn is a known character, and the text has no end.
+    const Result drawn = char_lm({"sample", model, "--temperature", "1e9", "--tokens", "300"});
+    CHECK((drawn.status == 0 && drawn.out.size() == 301 && !contains(drawn.out, "<")));
     // Unknown characters are counted and left out.
     const Result known = char_lm({"eval", model, folder.write("known.txt", "once upon a time")});
     const Result other = char_lm({"eval", model, folder.write("other.txt", "once\n uponéX a time")});
@@ -420,14 +438,19 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     const StackConfig config = {
         .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
-    refused(1, {"sample", folder / "other"},
-            "other: it has no characters: this language model was not trained by char_lm");
+    refused(
+        1, {"sample", folder / "other"},
+        "other: this language model was not trained by char_lm, or a run of generate train has not ended");
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-                 {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
-    refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");
+                 {{"char_lm.items", "text"}});
+    refused(1, {"sample", folder / "other"}, "other: there is no tokenizer.json beside it; copy it from ");
+    models::text::learn_characters({"abc"}).save(folder.path);
+    refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, the tokenizer beside it 7");
+    folder.write("tokenizer.json", "{");
+    refused(1, {"sample", folder / "other"}, "tokenizer.json: ");
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-                 {{"char_lm.vocabulary", "letters"}, {"char_lm.items", "text"}});
-    refused(1, {"sample", folder / "other"}, "other: [characters] a description must be ");
+                 {{"char_lm.items", "letters"}});
+    refused(1, {"sample", folder / "other"}, "other: char_lm.items is neither text nor lines");
     models::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
     refused(1, {"eval", folder / "other", file},
             "other: this is a saved classifier; a saved language model is needed");

@@ -19,7 +19,7 @@ TEST_CASE("char_lm --lines: the model takes the longest line, also if it is held
     // Which lines are held out depends only on how many there are.
     const char_lm::Corpus corpus = char_lm::make_corpus({{"text", text}}, false, true);
     for (const int32_t id : corpus.held_out.at(0))
-        longest += id < models::text::kFirstFreeId ? "" : corpus.characters.decode(id);
+        longest += id < models::text::kFirstFreeId ? "" : corpus.tokenizer.decode({id});
     text.insert(text.find(longest + "\n"), std::string(25, 'a'));
     const std::string file = folder.write("lines.txt", text), model = folder / "run";
     const Result trained =
@@ -45,11 +45,10 @@ TEST_CASE("char_lm --lines holds out a tenth, and at most 1,000 lines", "[apps][
 }
 
 TEST_CASE("char_lm: the baseline of lines counts their end as a character", "[apps][char_lm]") {
-    char_lm::Characters characters;
-    characters.add("ab", "text");
     const int32_t sos = models::text::kSos, eos = models::text::kEos, a = models::text::kFirstFreeId,
                   b = a + 1;
-    const char_lm::Corpus corpus = {characters, true, {{sos, a, b, eos}}, {{sos, a, eos}}};
+    const char_lm::Corpus corpus = {
+        models::text::learn_characters({"ab"}, true), true, {{sos, a, b, eos}}, {{sos, a, eos}}};
     // a, b or the end may follow. a begins the line that is known; the end has never followed a, but b has.
     const double expected = -(std::log((1 + 1) / (1.0 + 3)) + std::log((0 + 1) / (1.0 + 3))) / 2;
     const kit::Measured loss = char_lm::pair_table_loss(corpus);

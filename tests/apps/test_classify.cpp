@@ -3,6 +3,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "models/text/learn_tokenizer.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -490,12 +491,8 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
                                      {"max_length", "8"}})
         thin = edited(thin, key, value);
     bad(folder.write("edited", thin), {"edited: the tensors are too few for the sizes in the metadata"});
-    // One word fewer than the model has ids.
-    std::string other = bytes;
-    other.replace(other.find("\\nlovely\\n"), 10, "\\nawfull\\n");
-    other.replace(other.find("\\nawfull\\n"), 10, "\\nawful \\n");
-    other.replace(other.find("\\nawful \\n"), 10, "\\nawful\\n ");
-    bad(folder.write("other", other), {"its words or labels do not fit its model"});
+    models::text::learn_features({"a lovely day", "a lovely day"}, {}).save(folder.path);
+    bad(folder.write("other", bytes), {"other: the model has ", " ids, the tokenizer beside it "});
     refused(classify({"eval", model, folder.write("v", "glad x\nmad y\n")}), 1,
             {"v:2: the label 'mad' is not among those that were learned: glad, sad"});
 }
@@ -513,6 +510,74 @@ TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]
     CHECK(contains(r.err, "saved after step "));
     CHECK(contains(r.err, "; continue with --resume " + model + "\n"));
     CHECK(classify({"predict", model, "a lovely day"}).status == 0);
+}
+
+namespace {
+
+// Of some texts, the accuracy of a model that learned others of their kind.
+int right_of(const std::string& model, const std::string& file) {
+    const Result r = classify({"eval", model, file});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    return parse(r.out).right;
+}
+
+// label: "music" or "weather", told by one word in the middle; `between` is between all words.
+std::string requests(int from, int to, const std::vector<Words>& words, const std::string& between,
+                     const std::string& before = "", const std::string& after = "") {
+    std::string text;
+    for (int i = from; i < to; ++i) {
+        text += i % 2 == 0 ? "music\t" : "weather\t";
+        int mixed = i / 2 * 7919;  // nothing but the third word tells the label
+        for (std::size_t w = 0; w < words.size(); ++w, mixed /= 3) {
+            const Words& some = words[w];
+            const std::size_t half = some.size() / 2;  // of the telling words: the first half tells music
+            const std::size_t which =
+                w == 2 ? static_cast<std::size_t>(i % 2) * half + static_cast<std::size_t>(mixed) % half
+                       : static_cast<std::size_t>(mixed) % some.size();
+            text += (w == 0 ? "" : between) + before + some[which] + after;
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("classify reads words between any quotes, dashes and spaces as those between plain ones",
+          "[apps][classify]") {
+    const std::vector<Words> words = {{"we", "you", "they", "she"},
+                                      {"describe", "discuss", "hear", "remember"},
+                                      {"orchestra", "concerts", "songs", "rain", "weather", "wind"},
+                                      {"in school", "at home", "at work"}};
+    const Folder folder;
+    const std::string model = folder / "m";
+    REQUIRE(train(folder.write("d", requests(0, 120, words, " ")), {"--validation", "0", "--save", model})
+                .status == 0);
+    const auto right = [&](const std::string& text) { return right_of(model, folder.write("t", text)); };
+    const int plain = right(requests(120, 200, words, " "));
+    CHECK(plain >= 76);                                                                             // of 80
+    CHECK(right(requests(120, 200, words, " ", "\u201c", "\u201d")) == Approx(plain).margin(1.6));  // 2 %
+    CHECK(right(requests(120, 200, words, " ", "\u00ab\u00a0", "\u00a0\u00bb")) == Approx(plain).margin(1.6));
+    CHECK(right(requests(120, 200, words, "\u00a0")) == Approx(plain).margin(1.6));
+    CHECK(right(requests(120, 200, words, "\u2014")) == Approx(plain).margin(1.6));
+    CHECK(right(requests(120, 200, words, "\u3000")) == Approx(plain).margin(1.6));
+}
+
+TEST_CASE("classify tells Chinese texts as well as the same texts with spaces", "[apps][classify]") {
+    const std::vector<Words> words = {{"大家都", "小王也", "昨天他", "请问你"},
+                                      {"想知道关于", "一直在说", "刚刚听到", "认真研究"},
+                                      {"音乐", "歌曲", "唱片", "天气", "气温", "下雨"},
+                                      {"的最新消息", "这件事情", "的很多问题"}};
+    const Folder folder;
+    std::vector<int> right;
+    for (const std::string between : {" ", ""}) {
+        const std::string model = folder / ("m" + between), text = requests(0, 120, words, between);
+        REQUIRE(train(folder.write("d" + between, text), {"--validation", "0", "--save", model}).status == 0);
+        right.push_back(right_of(model, folder.write("t", requests(120, 200, words, between))));
+    }
+    CHECK(right[0] >= 76);  // of 80
+    CHECK(right[1] == Approx(right[0]).margin(1.6));
 }
 
 TEST_CASE("classify answers each line before it reads the next one", "[apps][classify]") {

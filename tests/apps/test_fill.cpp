@@ -4,9 +4,9 @@
 #include <set>
 
 #include "apps/kit/pretrained.h"
-#include "apps/programs/fill/new.h"
 #include "models/filler.h"
 #include "models/labeller.h"
+#include "models/text/learn_tokenizer.h"
 #include "tests/apps/run.h"
 #include "tests/apps/terminal.h"
 #include "tests/catch.h"
@@ -287,7 +287,7 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     INFO(made.err);
     REQUIRE(made.status == 0);
     CHECK(contains(made.out, autograd::join(" random parameters, ",
-                                            lines_of(content(fresh + "/vocab.txt")).size(), " tokens")));
+                                            models::text::Tokenizer::open(fresh).size(), " tokens")));
     CHECK(contains(run("fill", {"new", fresh, file}).err, ": there is a model already; give another folder"));
     const Words train = {"train", fresh, file, "--steps", "200", "--lr", "0.02", "--validate-every", "50"};
     const auto with = [&](Words more) {
@@ -297,7 +297,7 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     const Result r = with({"--save", trained});
     INFO(r.err << r.out);
     REQUIRE(r.status == 0);
-    CHECK(content(trained + "/vocab.txt") == content(fresh + "/vocab.txt"));
+    CHECK(content(trained + "/tokenizer.json") == content(fresh + "/tokenizer.json"));
     const models::Filler before = models::Filler::load(fresh), after = models::Filler::load(trained);
     CHECK(before("the [MASK] burns low.")[0][0].probability < 0.3);
     const models::Filling best = after("the [MASK] burns low.")[0][0];
@@ -320,7 +320,9 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     const std::string moved = folder / "moved";
     std::filesystem::copy(fresh, moved);
     CHECK(run("fill", {"train", "--resume", twice, moved}).out == r.out);
-    put(moved + "/tokenizer_config.json", R"({"do_lower_case": false})");
+    std::string json = content(moved + "/tokenizer.json");
+    const std::string lower = "\"lowercase\": ";
+    put(moved + "/tokenizer.json", json.replace(json.find(lower), lower.size() + 4, lower + "false"));
     CHECK(contains(run("fill", {"train", "--resume", twice, moved}).err, "or with another tokenizer"));
     Words asked = {"train", trained, file, "--check"};  // whose first loss is far below a guess
     CHECK(contains(run("fill", asked).out, "ok   first loss: "));
@@ -355,11 +357,20 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }
 
+static Words pieces_of(const models::text::Tokenizer& tokenizer) {
+    Words pieces;
+    for (int32_t id = 0; id < tokenizer.size(); ++id)
+        pieces.push_back(tokenizer.piece(id));
+    return pieces;
+}
+
 TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[apps][fill]") {
     const std::string text = "Low lower lowest; né 日本 #a##b x x x";
     const Words five = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     for (const int64_t count : {20, 40, 1000}) {
-        const auto [pieces, left_out] = fill::learn_pieces(text, count);
+        int64_t left_out = 0;
+        const auto tokenizer = models::text::learn_word_piece(text, count, &left_out);
+        const Words pieces = pieces_of(tokenizer);
         CHECK(std::ssize(pieces) <= count);
         CHECK(left_out == 0);
         CHECK(Words(pieces.begin(), pieces.begin() + 5) == five);
@@ -367,12 +378,6 @@ TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[app
         for (const std::string piece : {"l", "##o", "##w", "n", "##e", "日", "本", "#", ";", "x"})
             CHECK(std::count(pieces.begin(), pieces.end(), piece) == 1);
         CHECK(std::count(pieces.begin(), pieces.end(), "low") == (count > 20 ? 1 : 0));
-        const Folder folder;
-        std::string lines;
-        for (const std::string& piece : pieces)
-            lines += piece + "\n";
-        write_bert<models::TextEncoder>(folder, lines);
-        const auto tokenizer = models::text::PretrainedTokenizer::open(folder.path);
         const Ids ids = tokenizer.encode(text);
         CHECK(std::count(ids.begin(), ids.end(), 1) == 0);
         CHECK(tokenizer.decode(tokenizer.encode("lower lowest", {.add_special_tokens = false})) ==
@@ -382,11 +387,13 @@ TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[app
 
 TEST_CASE("A vocabulary that is too small for all characters has the most frequent ones", "[apps][fill]") {
     const std::string text = "xy xy xy xy xz xz q";  // x 6 times, ##y 4, ##z 2, q once
-    const auto [pieces, left_out] = fill::learn_pieces(text, 7);
-    CHECK(pieces == Words{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x", "##y"});
+    int64_t left_out = 0;
+    CHECK(pieces_of(models::text::learn_word_piece(text, 7, &left_out)) ==
+          Words{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x", "##y"});
     CHECK(left_out == 2);
-    CHECK(fill::learn_pieces(text, 9).left_out == 0);
-    CHECK(fill::learn_pieces(text, 10).pieces.back() == "xy");
+    models::text::learn_word_piece(text, 9, &left_out);
+    CHECK(left_out == 0);
+    CHECK(models::text::learn_word_piece(text, 10).piece(9) == "xy");
     const Folder folder;
     const Result made = run("fill", {"new", folder / "m", folder.write("t", text), "--vocabulary", "7"});
     CHECK(made.status == 0);
@@ -443,15 +450,16 @@ TEST_CASE("A trained folder gets its model behind all that belongs to it", "[app
         model, "", folder, from.path, models::hugging_face::Folder(from.path).config);
     std::filesystem::create_directories(to / "run/config.json");  // the model cannot be written
     CHECK(error_of([&] { model_of_run.save(folder.model(), {}, nullptr); }) != "");
-    CHECK(content(to / "run/vocab.txt") == content(from / "vocab.txt"));
+    CHECK(content(to / "run/tokenizer.json") == models::text::Tokenizer::open(from.path).json());
 }
 
 TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {
     const Folder folder;
     const std::string text = folder.write("t", "a day a night");
-    folder.write("vocab.txt", "a\n");
+    folder.write("tokenizer.json", "{}");
     refused("fill", 1, {"new", folder.path, text},
-            "vocab.txt: this belongs to another model, or to one that was begun; remove it, or give another");
+            "tokenizer.json: this belongs to another model, or to one that was begun; remove it, or give "
+            "another");
     folder.write("config.json", "{}");
     refused("fill", 1, {"new", folder.path, text},
             "config.json: there is a model already; give another folder");

@@ -98,7 +98,9 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
             CHECK(now.wait().status == 128 + SIGKILL);
             const auto checkpoint = nn::checkpoint::read(folder_of(p, run) + "/last.safetensors");
             CHECK(std::stoll(checkpoint.metadata().at("training.steps")) > 0);
+            CHECK(file(p, run, "tokenizer.json") == file(p, whole, "tokenizer.json"));
         }
+        CHECK(file(p, whole, "tokenizer.json").empty() == p.begin.empty());  // those with commands read text
         const Result last = tests::run(p.name, joined(p.begin, {"--resume", run, "--threads", "1"}));
         INFO(last.err);
         CHECK(last.status == first.status);
@@ -396,6 +398,47 @@ TEST_CASE("a run that cannot be saved leaves no folder, and no file of somebody 
                        "translate: " + run + "/" + name + ": this belongs to a model, or to another run;"));
         CHECK(content(run + "/" + name) == "mine");
         std::filesystem::remove_all(run);
+    }
+}
+
+TEST_CASE(
+    "a new run takes no tokenizer.json of somebody else, and that of a run killed before its first step",
+    "[apps][runs]") {
+    const Programs programs;
+    for (const Program& p : programs.all) {
+        if (p.begin.empty())
+            continue;
+        INFO(p.name);
+        const std::string run = programs.folder / p.name, name = run + "/tokenizer.json";
+        const Words words = joined(p.train, {"--save", run});
+        REQUIRE(tests::run(p.name, joined(words, {"--stop-after", "1"})).status == 0);
+        const std::string mine = content(name);
+        std::filesystem::remove_all(run);
+        std::filesystem::create_directories(run);
+        put(name, mine + " ");
+        const Result other = tests::run(p.name, words);
+        INFO(other.err);
+        CHECK(other.status == 1);
+        CHECK(other.err.ends_with("\n" + p.name + ": " + name +
+                                  ": this belongs to a model, or to another run; give another folder\n"));
+        CHECK(content(name) == mine + " ");
+        CHECK_FALSE(std::filesystem::exists(run + "/last.safetensors"));
+        put(name, mine);
+        CHECK(tests::run(p.name, joined(words, {"--stop-after", "1"})).status == 0);
+        std::filesystem::remove(name);
+        const Result lost = tests::run(p.name, joined(p.begin, {"--resume", run}));
+        CHECK(lost.status == 1);
+        CHECK(contains(lost.err, run + "/last.safetensors: there is no tokenizer.json beside it"));
+    }
+}
+
+TEST_CASE("--check of a run that would be saved leaves nothing behind", "[apps][runs]") {
+    const Programs programs;
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        const std::string run = programs.folder / p.name;
+        CHECK(tests::run(p.name, joined(p.train, {"--save", run, "--check"})).status <= 1);
+        CHECK_FALSE(std::filesystem::exists(run));
     }
 }
 

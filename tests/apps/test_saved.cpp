@@ -7,6 +7,7 @@
 
 #include "models/labeller.h"
 #include "models/pytorch.h"
+#include "models/text/learn_tokenizer.h"
 #include "nn/checkpoint/safetensors.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -259,21 +260,23 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
 TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",
           "[kit][saved]") {
     const Folder folder;
-    const text::Reader reader({"a lovely day", "an awful day"}, {.max_words = 4});
+    const auto tokenizer = text::learn_features({"a lovely day", "an awful day"}, {.max_words = 4});
     StackConfig stack = small_stack("bert");
     stack.specials = {};
-    stack.vocabulary = reader.size();
-    stack.max_length = 4 * text::Reader::kIdsPerWord;
-    const Labeller l = {Classifier({.stack = stack, .classes = 2}, Rng(1)), reader, {"bad", "good"}};
+    stack.vocabulary = tokenizer.size();
+    stack.max_length = 4 * text::kIdsPerWord;
+    const Labeller l = {Classifier({.stack = stack, .classes = 2}, Rng(1)), tokenizer, {"bad", "good"}};
     CHECK(l("a day").size() == 2);
     for (const char* text : {"", " \t", "\r"})
         CHECK(contains(error_of([&] { l.probabilities({"a", text}); }), "[Labeller] text 1 has no words"));
-    nn::checkpoint::Metadata metadata = l.metadata();
-    models::save(folder / "good", l.model, metadata);
+    models::save(folder / "good", l.model, l.metadata());
+    tokenizer.save(folder.path);
     CHECK(Labeller::load(folder / "good").labels == l.labels);
-    metadata["classify.case"] = "upper";
-    models::save(folder / "upper", l.model, metadata);
-    CHECK_THROWS_AS(Labeller::load(folder / "upper"), nn::checkpoint::FileError);
+    for (const std::string labels : {"bad\n", "good\nbad\n"}) {
+        models::save(folder / "other", l.model, {{"classify.labels", labels}});
+        CHECK(contains(error_of([&] { Labeller::load(folder / "other"); }),
+                       "other: its labels do not fit its model"));
+    }
 }
 
 // A file of 2 KB must not create a table of sinusoids of a gigabyte; and a model that could not be loaded is

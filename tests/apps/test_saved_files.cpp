@@ -1,4 +1,5 @@
-// Files of earlier versions (tests/saved) open, and their models compute what they computed then.
+// Files that were saved before (tests/saved) open, and their models compute what they computed then.
+#include <array>
 #include <cstdlib>
 
 #include "tests/apps/run.h"
@@ -22,23 +23,23 @@ double number_after(const Result& result, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("saved files: models of earlier versions open and compute the same", "[apps][saved]") {
+TEST_CASE("saved files: models that were saved before open and compute the same", "[apps][saved]") {
     const auto loss = [](const std::string& program, const std::string& command, const std::string& model,
                          const std::string& data) {
-        return number_after(run(program, {command, saved(model + ".safetensors"), saved(data)}), "loss ");
+        return number_after(run(program, {command, saved(model), saved(data)}), "loss ");
     };
     CHECK(loss("translate", "score", "translate", "pairs.tsv") == Approx(2.52774).margin(1e-4));
-    CHECK(loss("char_lm", "eval", "char_lm_text", "text.txt") == Approx(2.2941).margin(2e-4));
-    CHECK(loss("char_lm", "eval", "char_lm_lines", "names.txt") == Approx(1.8219).margin(2e-4));
-    const Words predict = {"predict", saved("classify.safetensors"), "woab ba?"};
-    CHECK(number_after(run("classify", predict), "first=") == Approx(0.6946).margin(2e-4));
+    CHECK(loss("char_lm", "eval", "char_lm_text", "text.txt") == Approx(1.5104).margin(2e-4));
+    CHECK(loss("char_lm", "eval", "char_lm_lines", "names.txt") == Approx(0.7584).margin(2e-4));
+    const Words predict = {"predict", saved("classify"), "woab ba?"};
+    CHECK(number_after(run("classify", predict), "first=") == Approx(0.9184).margin(2e-4));
     const Result wrong = run("classify", predict, {.env = {"PLAINGRAD_ISA=nonsense"}});
     CHECK((wrong.status == 1 && one_line(wrong.err, "classify: [PLAINGRAD_ISA] unknown")));  // not the file
 }
 
-TEST_CASE("saved files: a run of an earlier version can be resumed", "[apps][saved]") {
+TEST_CASE("saved files: a run that was saved before can be resumed", "[apps][saved]") {
     const Folder folder;
-    std::filesystem::copy_file(saved("translate_last.safetensors"), folder / "last.safetensors");
+    std::filesystem::copy(saved("translate_last"), folder.path);
     const Result result = run("translate", {"train", "--resume", folder.path, saved("pairs.tsv"),
                                             "--validation", saved("pairs.tsv")});
     INFO(result.err);
@@ -47,4 +48,37 @@ TEST_CASE("saved files: a run of an earlier version can be resumed", "[apps][sav
     CHECK(result.err.find("validation 2.527") != std::string::npos);
     const Words score = {"score", folder / "best.safetensors", saved("pairs.tsv")};
     CHECK(number_after(run("translate", score), "loss ") == Approx(2.52774).margin(1e-3));
+}
+
+// As files of older versions, which had their vocabulary in themselves.
+TEST_CASE("saved files: a model without its tokenizer.json is refused in a line that says what to do",
+          "[apps][saved]") {
+    const Folder folder;
+    const auto refuses = [&](const std::string& program, const Words& words, const With& with = {}) {
+        const Result r = run(program, words, with);
+        INFO(r.err);
+        CHECK((r.status == 1 && r.out.empty()));
+        CHECK(one_line(r.err, ""));
+        CHECK(contains(r.err,
+                       "safetensors: there is no tokenizer.json beside it; copy it from the folder of its "
+                       "run. Files of older versions have none: their models must be trained again"));
+    };
+    for (const auto& [program, command, of] :
+         {std::array<std::string, 3>{"char_lm", "sample", "char_lm_text"},
+          {"classify", "predict", "classify"},
+          {"translate", "run", "translate"}}) {
+        const std::string old = folder / program;
+        std::filesystem::create_directory(old);
+        std::filesystem::copy(saved(of + "/model.safetensors"), old);
+        for (const std::string& path : {old, old + "/model.safetensors"})
+            refuses(program, {command, path}, {.input = "ab"});
+    }
+    const std::string run = folder / "run";
+    std::filesystem::create_directory(run);
+    std::filesystem::copy(saved("translate_last/last.safetensors"), run);
+    const std::string data = saved("pairs.tsv");
+    const Result r =
+        plaingrad::tests::run("translate", {"train", "--resume", run, data, "--validation", data});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "translate: " + run + "/last.safetensors: there is no tokenizer.json beside it"));
 }

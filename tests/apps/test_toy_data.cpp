@@ -87,15 +87,11 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
         ":1: a sentence of 100000 words; at most 2000 are possible; each line is one sentence\n");
 }
 
-TEST_CASE("toy_translate treats reserved words in the data as ordinary words", "[apps][data]") {
+TEST_CASE("toy_translate refuses reserved words in the data; elsewhere they are unknown", "[apps][data]") {
     const Folder folder;
-    const Result r = learn(folder.write("pairs.tsv", "<eos> <pad>\t<pad> <unk> <eos>\n<unk>\t<sos>\n"),
-                           {"<eos> <pad>", "<unk>"});
-    INFO(r.out << r.err);
-    CHECK(r.status == 0);
-    CHECK(contains(r.out, "2/2 sentences translated correctly\n<pad> <unk> <eos>\n<sos>\n"));
-    CHECK_FALSE(contains(r.err, "unknown"));
-    // If they are not in the data, they are unknown like any other word.
+    const Result r = learn(folder.write("pairs.tsv", "a\tb\nc\t<unk> d\n"), {"a"});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "no word may be <pad>, <sos>, <eos> or <unk>, which are reserved\n"));
     const Result other = learn(folder.write("pairs.tsv", kGood), {"--epochs", "1", "<eos>"});
     CHECK(contains(other.err, "toy_translate: unknown words: \"<eos>\"; known words: "));
 }

@@ -23,6 +23,13 @@ std::string printed(const DataCheck& check, bool in_short) {
     return out.str();
 }
 
+text::Tokenizer learned(const ParallelText& pairs) {
+    std::vector<std::string_view> sentences;
+    for (const SentencePair& pair : pairs.pairs)
+        sentences.insert(sentences.end(), {pair.source, pair.target});
+    return learn_pieces(sentences, {.tokenized = true, .merges = 50, .dropout = true});
+}
+
 std::string words(int64_t n) {
     std::string sentence = "w";
     for (int64_t i = 1; i < n; ++i)
@@ -37,10 +44,10 @@ TEST_CASE(
     "[apps][translate]") {
     const ParallelText pairs = parallel_text(
         {{"low low lower", "newest newest"}, {"lower low", "newest widest"}, {"low", "widest x"}});
-    const Codec codec = Codec::learn(pairs, {.tokenized = true, .merges = 50, .dropout = true});
-    const Corpus corpus(pairs, codec, {}, 64, TooLong::refuse);
+    const text::Tokenizer tokenizer = learned(pairs);
+    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
     const auto epochs = [&](double dropout, uint64_t seed) {
-        Cursor cursor(corpus, codec, 128, dropout, seed);
+        Cursor cursor(corpus, tokenizer, 128, dropout, seed);
         std::vector<std::vector<int32_t>> all;
         for (int epoch = 0; epoch < 8; ++epoch) {
             all.emplace_back();
@@ -58,7 +65,7 @@ TEST_CASE(
     CHECK(some != epochs(0.5, 2));
     CHECK((some[0] != some[1] && some[1] != some[2]));
     // A cursor that is moved to a position has the batches of one that has read up to it.
-    Cursor cursor(corpus, codec, 128, 0.5, 1);
+    Cursor cursor(corpus, tokenizer, 128, 0.5, 1);
     cursor.move(5, 0);
     const Batch batch = cursor.next();
     CHECK(std::vector<int32_t>(batch.src.ids().begin(), batch.src.ids().end()) ==
@@ -67,14 +74,14 @@ TEST_CASE(
 
 TEST_CASE("translate's data: a pair that dropout would make too long stays as it was", "[apps][translate]") {
     const ParallelText pairs = parallel_text({{"newest newest", "newest"}, {"newest", "newest newest"}});
-    const Codec codec = Codec::learn(pairs, {.tokenized = true, .merges = 50, .dropout = true});
-    const Corpus roomy(pairs, codec, {}, 64, TooLong::refuse);
+    const text::Tokenizer tokenizer = learned(pairs);
+    const Corpus roomy(pairs, tokenizer, {}, 64, TooLong::refuse);
     const int64_t longest = roomy.longest();  // of words that are whole
     REQUIRE(longest == 3);
-    const Corpus tight(pairs, codec, {}, longest, TooLong::refuse);
+    const Corpus tight(pairs, tokenizer, {}, longest, TooLong::refuse);
     for (uint64_t seed = 0; seed < 20; ++seed) {
-        CHECK(roomy.with_dropout(codec, 0.9, Rng(seed)).longest() > longest);
-        const Corpus divided = tight.with_dropout(codec, 0.9, Rng(seed));
+        CHECK(roomy.with_dropout(tokenizer, 0.9, Rng(seed)).longest() > longest);
+        const Corpus divided = tight.with_dropout(tokenizer, 0.9, Rng(seed));
         CHECK(divided.longest() == longest);
         CHECK(divided.size() == 2);
     }

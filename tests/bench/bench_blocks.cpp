@@ -144,7 +144,7 @@ std::vector<Learned> learn(const Settings& s, const Words& configs) {
 struct Timed {
     Timed(const std::string& config, const char_lm::Corpus& corpus)
         : settings(settings_of(config)),
-          model(char_lm::model_config(settings, corpus.characters.size(), settings.context), nn::Rng(1)),
+          model(char_lm::model_config(settings, corpus.tokenizer.size(), settings.context), nn::Rng(1)),
           options(char_lm::training_options(settings)),
           adam(nn::parameters(model), options.adam),
           batches(corpus.training, false, settings.context, models::kPad, nn::Rng(1)) {}

@@ -117,7 +117,9 @@ class Transformer:
     def multi_head(self, name, xs, memory=None):
         """Attention to the memory, or causally to xs itself if memory is None."""
         d, of = self.sizes["d_model"], xs if memory is None else memory
-        wq, wk, wv = ([row[i:i + d] for row in self.w[name + ".in_proj.weight"]] for i in (0, d, 2 * d))
+        joined = ["in_proj"] if memory is None or name.endswith("self_attention") else ["q_proj", "kv_proj"]
+        rows = [sum(parts, []) for parts in zip(*(self.w[f"{name}.{one}.weight"] for one in joined))]
+        wq, wk, wv = ([row[i:i + d] for row in rows] for i in (0, d, 2 * d))
         heads = attention(matmul(xs, wq), matmul(of, wk), matmul(of, wv), self.sizes["n_heads"], memory is None)
         return matmul(heads, self.w[name + ".out_proj.weight"])
 

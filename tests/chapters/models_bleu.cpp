@@ -7,7 +7,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "models/text/bleu.h"
-#include "models/text/vocabulary.h"
+#include "models/text/lines.h"
 #include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
 

@@ -1,10 +1,11 @@
-// Byte-pair encoding of ten words, by counting, and by models/text/bpe.h.
+// Byte-pair encoding of ten words, by counting, and by models/text/tokenizer/learn_merges.h.
 #include <algorithm>
 #include <map>
 #include <ostream>
 
 #include "autograd/base/check.h"
-#include "models/text/bpe.h"
+#include "models/text/learn_tokenizer.h"
+#include "models/text/tokenizer/learn_merges.h"
 #include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
 
@@ -60,22 +61,29 @@ void merge(std::vector<Word>& words, const Pair& pair) {
 
 std::string shown(const Pair& pair) { return "`" + pair.first + "` `" + pair.second + "`"; }
 
-models::text::Bpe learned() {
-    models::text::WordCounts counts;
+// The rules that the library learns, as `translate learn-bpe` writes them.
+std::string learned() {
+    using namespace models::text::tokenizer;  // NOLINT
+    WordCounts counts;
     for (const auto& [text, count] : kCorpus)
-        for (int i = 0; i < count; ++i)
-            counts.add(text);
-    return models::text::Bpe::learn(counts, kMerges);
+        counts.add(text, count);
+    return codes_of(learn_word_merges(counts, kMerges).rules);
 }
 
-// The first word with this symbol: "low e r</w>".
-std::string word_with(const std::vector<Word>& words, const std::string& symbol) {
+// "low e r</w>".
+std::string joined(const Symbols& symbols) {
     std::string text;
-    for (const Word& word : words)
-        if (text.empty() && std::find(word.symbols.begin(), word.symbols.end(), symbol) != word.symbols.end())
-            for (const std::string& part : word.symbols)
-                text += (text.empty() ? "" : " ") + part;
+    for (const std::string& part : symbols)
+        text += (text.empty() ? "" : " ") + part;
     return text;
+}
+
+// The first word with this symbol.
+std::string word_with(const std::vector<Word>& words, const std::string& symbol) {
+    for (const Word& word : words)
+        if (std::find(word.symbols.begin(), word.symbols.end(), symbol) != word.symbols.end())
+            return joined(word.symbols);
+    return "";
 }
 
 void merges(std::ostream& out) {
@@ -92,14 +100,16 @@ void merges(std::ostream& out) {
                         "`" + word_with(words, best.first + best.second) + "`"});
     }
     table(out, rows, "ntntt");
-    claim(learned().codes() == rules, "the library learns the same merges");
+    claim(learned() == rules, "the library learns the same merges");
 }
 
 void new_words(std::ostream& out) {
-    const models::text::Bpe bpe = learned();
+    const std::string text = "low lower lowest new newer newest wide wider widest slow";
+    const auto tokenizer = models::text::learn_pieces(
+        {text}, {.tokenized = true, .dropout = true, .codes = learned(), .codes_file = "the rules"});
     Rows rows = {{"never seen", "pieces"}};
     for (const char* word : {"slower", "slowest", "newish", "snow"})
-        rows.push_back({word, "`" + bpe.apply(word) + "`"});
+        rows.push_back({word, "`" + joined(tokenizer.pieces(word)) + "`"});
     table(out, rows, "tt");
 }
 

@@ -5,7 +5,7 @@
 #include "autograd/base/check.h"
 #include "models/pairs.h"
 #include "models/presets.h"
-#include "models/text/vocabulary.h"
+#include "models/text/learn_tokenizer.h"
 #include "tests/chapters/diagram.h"
 #include "tests/chapters/mask_map.h"
 #include "tests/chapters/models.h"
@@ -104,14 +104,14 @@ void flow(std::ostream& out) {
 }
 
 void shift(std::ostream& out) {
-    text::Vocabulary words;
-    const Batch batch = make_batch({{words.add_all("5 3 9"), words.add_all("9 3 5")}});
+    const auto words = text::learn_words({"5 3 9"});
+    const Batch batch = make_batch({{words.encode("5 3 9"), words.encode("9 3 5")}});
     const int64_t T = batch.tgt.length() - 1;
     const Tokens read = batch.tgt.slice(0, T), said = batch.tgt.slice(1, T + 1);
     const auto line = [&](const char* what, const Tokens& ids) {
         out << std::left << std::setw(22) << what;
         for (int64_t t = 0; t < ids.length(); ++t)
-            out << std::setw(7) << words.word(ids.at(0, t));
+            out << std::setw(7) << words.piece(ids.at(0, t));
         out << '\n';
     };
     line("the encoder reads", batch.src);

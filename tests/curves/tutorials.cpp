@@ -13,7 +13,7 @@
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "models/presets.h"
-#include "models/text/vocabulary.h"
+#include "models/text/learn_tokenizer.h"
 #include "nn/optim.h"
 
 using namespace plaingrad;  // NOLINT
@@ -64,11 +64,18 @@ const std::pair<const char*, const char*> kPairs[] = {{"hello world", "bonjour l
                                                       {"see you soon", "à bientôt"}};
 
 struct ArticleCorpus {
-    models::text::Vocabulary src, tgt;
+    models::text::Tokenizer src = learned(&std::pair<const char*, const char*>::first),
+                            tgt = learned(&std::pair<const char*, const char*>::second);
     std::vector<models::Pair> pairs;
     ArticleCorpus() {
         for (const auto& [source, target] : kPairs)
-            pairs.push_back({src.add_all(source), tgt.add_all(target)});
+            pairs.push_back({src.encode(source), tgt.encode(target)});
+    }
+    static models::text::Tokenizer learned(const char* std::pair<const char*, const char*>::*side) {
+        std::vector<std::string_view> texts;
+        for (const auto& pair : kPairs)
+            texts.emplace_back(pair.*side);
+        return models::text::learn_words(texts);
     }
     Transformer model(int seed) const {
         TransformerConfig config = as_printed("article");

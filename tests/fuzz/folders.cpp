@@ -8,6 +8,7 @@
 #include "models/hugging_face/stack.h"
 #include "models/hugging_face/weights.h"
 #include "models/saved.h"
+#include "models/text/learn_tokenizer.h"
 #include "tests/folder.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/json_tree.h"
@@ -73,26 +74,27 @@ void weights(const std::string& bytes) {
 std::vector<std::string> weights_seeds() { return {small_gpt2().weights}; }
 
 // Stream and `decode` are not compared: they cut runs of bytes that are not UTF-8 in different places.
-void use(const text::PretrainedTokenizer& tokenizer) {
+void use(const text::Tokenizer& tokenizer) {
     const std::vector<int32_t> ids = tokenizer.encode("Ab 12\xc3\xa9 \xff<s>[MASK]");
-    text::PretrainedTokenizer::Stream stream(tokenizer);
+    text::Tokenizer::Stream stream(tokenizer);
     for (const int32_t id : ids) {
         expect(id >= 0 && id < tokenizer.size(), "an id beyond the vocabulary: ", id);
         stream.add(id);
     }
     stream.finish();
     tokenizer.decode(ids);
-    tokenizer.encode_pair("a b", "c");
+    tokenizer.encode_texts({"a b", "c"}, {.dropout = 0.5});
+    tokenizer.pieces("a b");
 }
 void tokenizer(const std::string& bytes) {
     static const Folder folder;
     folder.write("tokenizer.json", bytes);
-    use(text::PretrainedTokenizer::open(folder.path));
+    use(text::Tokenizer::open(folder.path));
 }
 void vocab_txt(const std::string& bytes) {
     static const Folder folder;
     folder.write("vocab.txt", bytes);
-    use(text::PretrainedTokenizer::open(folder.path));
+    use(text::Tokenizer::open(folder.path));
 }
 // vocab.json and merges.txt, as one object: {"vocab":{"a":0},"merges":"a b\n"}.
 void merges_txt(const std::string& bytes) {
@@ -103,7 +105,7 @@ void merges_txt(const std::string& bytes) {
     autograd::check(vocabulary != nullptr && merges != nullptr && merges->is_string(), "not two files");
     folder.write("vocab.json", to_text(*vocabulary));
     folder.write("merges.txt", merges->string());
-    use(text::PretrainedTokenizer::open(folder.path));
+    use(text::Tokenizer::open(folder.path));
 }
 
 std::vector<std::string> golden(const std::string& of, const std::string& file) {
@@ -174,6 +176,13 @@ std::vector<std::string> tokenizer_seeds() {
                 seed = few;
             } catch (const autograd::Error&) {  // a piece for each byte is needed: it stays as it is
             }
+        const std::string text = "low lower low";
+        for (const text::Tokenizer& learned :
+             {text::learn_characters({text}, true), text::learn_words({text}),
+              text::learn_pieces({text}, {.lower_case = true, .merges = 3}),
+              text::learn_pieces({text}, {.tokenized = true, .merges = 3, .min_count = 2}),
+              text::learn_features({text, text, text}, {.first = true}), text::learn_word_piece(text, 20)})
+            seeds.push_back(learned.json());
         return seeds;
     }();
     return all;

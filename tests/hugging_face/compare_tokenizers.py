@@ -5,7 +5,8 @@
 
 TOKENIZE is tests/hugging_face/tokenize.cpp, compiled. Needs `tokenizers`. Lines come from the given files, from the
 translations of Django if it is installed (100 languages), from Python's own sources, and from every code point of
-Unicode in several contexts. Prints the differences, and ends with 1 if there are any. --strange: how many lines are made of
+Unicode in several contexts. Then the other way: the library opens the tokenizers that TOKENIZE learns from the same lines, and must give the same ids
+(--kind learned: only these). Prints the differences, and ends with 1 if there are any. --strange: how many lines are made of
 odd pieces. --no-code-points: without those of every code point. --only: the number of one line, and of one row of ids, as a
 difference names it.
 """
@@ -156,6 +157,17 @@ def speed(name, program, folder, text):
           f'{count} ids', flush=True)
 
 
+def compare_learned(program, folder, training, lines, only=None):
+    """What is learned here and written in the library's own schema, it opens with the same ids."""
+    # No text has the names of reserved ids: here they are words like any other, which the library does not know.
+    training, lines = ([line.translate({0: 'x', ord('<'): '(', ord('>'): ')'}) for line in some] for some in (training, lines))
+    subprocess.run([program, folder, 'learn'], input='\n'.join(training).encode(), check=True)
+    wrong = 0
+    for kind in sorted(os.listdir(folder)):
+        wrong += compare('learned ' + kind, program, os.path.join(folder, kind), lines, only)
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('program')
@@ -195,6 +207,9 @@ def main():
                 wrong += compare(kind.__name__, args.program, path, lines + strange, args.only)
                 rows = random.Random(f'{args.seed} {kind.__name__}')
                 wrong += compare_decoding(kind.__name__, args.program, path, rows, args.only)
+        if not args.speed and (not args.kind or 'learned' in args.kind):
+            wrong += compare_learned(args.program, os.path.join(scratch, 'learned'), training[:500], lines[:2000] + strange,
+                                     args.only)
     sys.exit(1 if wrong else 0)
 
 

@@ -1,22 +1,26 @@
 // Encodes texts with the tokenizer of a folder, for compare_tokenizers.py.
 //
-// usage: tokenize FOLDER encode|decode|speed
+// usage: tokenize FOLDER encode|decode|learn|speed
 //     encode  reads texts, each as its number of bytes, a line break and the bytes. Writes for each a line of
 //             ids, one of those without special tokens, and three texts in hexadecimal: decoded, decoded
 //             without special tokens, and what a stream returns.
 //     decode  reads lines of ids. Writes for each two texts in hexadecimal: decoded, and decoded without
 //             special tokens.
+//     learn   reads a text, learns from it each kind of tokenizer that the library `tokenizers` can open, and
+//             saves each in a folder of its own within FOLDER.
 //     speed   reads one text to its end, encodes it three times, and writes the best time in seconds and how
 //             many ids.
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 
-#include "models/text/pretrained_tokenizer.h"
+#include "autograd/base/check.h"
+#include "models/text/learn_tokenizer.h"
 
 using namespace plaingrad;  // NOLINT
-using models::text::PretrainedTokenizer;
+using models::text::Tokenizer;
 using Ids = std::vector<int32_t>;
 
 namespace {
@@ -36,15 +40,15 @@ void write(const std::string& text) {
     std::cout << '\n';
 }
 
-std::string streamed(const PretrainedTokenizer& tokenizer, const Ids& ids) {
-    PretrainedTokenizer::Stream stream(tokenizer, false);
+std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
+    Tokenizer::Stream stream(tokenizer, false);
     std::string text;
     for (const int32_t id : ids)
         text += stream.add(id);
     return text + stream.finish();
 }
 
-void encode(const PretrainedTokenizer& tokenizer) {
+void encode(const Tokenizer& tokenizer) {
     std::size_t size = 0;
     while (std::cin >> size && std::cin.get() == '\n') {
         std::string text(size, '\0');
@@ -58,7 +62,7 @@ void encode(const PretrainedTokenizer& tokenizer) {
     }
 }
 
-void decode(const PretrainedTokenizer& tokenizer) {
+void decode(const Tokenizer& tokenizer) {
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
         const Ids ids{std::istream_iterator<int32_t>(words), {}};
@@ -67,7 +71,7 @@ void decode(const PretrainedTokenizer& tokenizer) {
     }
 }
 
-void measure(const PretrainedTokenizer& tokenizer) {
+void measure(const Tokenizer& tokenizer) {
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
     double best = 1e9;
     std::size_t n = 0;
@@ -80,17 +84,39 @@ void measure(const PretrainedTokenizer& tokenizer) {
     std::cout << best << ' ' << n << '\n';
 }
 
+void learn(const std::string& folder) {
+    using namespace models::text;  // NOLINT
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    const auto save = [&](const char* kind, const Tokenizer& tokenizer) {
+        std::filesystem::create_directories(folder + "/" + kind);
+        tokenizer.save(folder + "/" + kind);
+    };
+    save("characters", learn_characters({text}));
+    save("characters_of_lines", learn_characters({text}, true));
+    save("bytes", bytes());
+    save("bytes_of_lines", bytes(true));
+    save("words", learn_words({text}));
+    save("pieces_of_bytes", learn_pieces({text}, {.bytes = true, .merges = 500}));
+    save("lower_pieces_of_bytes", learn_pieces({text}, {.bytes = true, .lower_case = true, .merges = 500}));
+    save("word_piece", learn_word_piece(text, 1000));
+    save("byte_pairs", learn_byte_pairs(text, 500));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 3) {
-        std::cerr << "usage: tokenize FOLDER encode|decode|speed\n";
+        std::cerr << "usage: tokenize FOLDER encode|decode|learn|speed\n";
         return 2;
     }
     std::ios::sync_with_stdio(false);
     try {
-        const PretrainedTokenizer tokenizer = PretrainedTokenizer::open(argv[1]);
         const std::string task = argv[2];
+        if (task == "learn") {
+            learn(argv[1]);
+            return 0;
+        }
+        const Tokenizer tokenizer = Tokenizer::open(argv[1]);
         (task == "speed" ? measure : task == "decode" ? decode : encode)(tokenizer);
     } catch (const autograd::Error& e) {
         std::cerr << e.what() << '\n';

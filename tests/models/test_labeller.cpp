@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "models/filler.h"
+#include "models/text/learn_tokenizer.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
+#include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
@@ -168,6 +170,17 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
     masked.write("config.json", config.replace(at, 17, "\"pad_token_id\": null"));
     CHECK(contains(error_of([&] { Labeller::based_on(masked.path, labels, rng); }),
                    "config.json: training needs a pad_token_id"));
+}
+
+TEST_CASE("a Labeller reads a text of invisible characters as one unknown word", "[models][labeller]") {
+    auto tokenizer = models::text::learn_features({"a good day", "a bad day"}, {.min_count = 1});
+    models::ClassifierConfig config = {.stack = small_stack("bert"), .classes = 2};
+    config.stack.vocabulary = tokenizer.size();
+    config.stack.token_types = 0;
+    const Labeller l = {models::Classifier(config, models::Rng(1)), std::move(tokenizer), {"bad", "good"}};
+    const std::string invisible = "\xe2\x80\x8b";  // U+200B
+    CHECK(l.encode(invisible).ids == Ids{models::kUnk});
+    CHECK(l.probabilities({"a good day", invisible})[0] == l.probabilities({"a good day"})[0]);
 }
 
 TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models][filler]") {

@@ -7,6 +7,7 @@
 #include "models/language_model.h"
 #include "models/pairs.h"
 #include "models/saved.h"
+#include "models/text/learn_tokenizer.h"
 #include "nn/optim.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -34,10 +35,13 @@ text::ParallelText lesson() {
 
 Translator trained() {
     const text::ParallelText pairs = lesson();
-    text::Codec codec = text::Codec::learn(pairs, {.merges = 60, .min_count = 3});
+    std::vector<std::string_view> sentences;
+    for (const text::SentencePair& pair : pairs.pairs)
+        sentences.insert(sentences.end(), {pair.source, pair.target});
+    text::Tokenizer tokenizer = text::learn_pieces(sentences, {.merges = 60, .min_count = 3});
     Transformer model(
-        {.src_vocabulary = codec.size(),
-         .tgt_vocabulary = codec.size(),
+        {.src_vocabulary = tokenizer.size(),
+         .tgt_vocabulary = tokenizer.size(),
          .max_length = 12,
          .n_encoder_layers = 1,
          .n_decoder_layers = 2,
@@ -46,7 +50,7 @@ Translator trained() {
         Rng(1));
     std::vector<Pair> ids;
     for (const text::SentencePair& pair : pairs.pairs) {
-        ids.push_back({codec.encode(pair.source), codec.encode(pair.target)});
+        ids.push_back({tokenizer.encode(pair.source), tokenizer.encode(pair.target)});
         ids.back().src.push_back(kEos);
     }
     nn::Adam adam(nn::parameters(model), {.lr = 3e-3});
@@ -56,7 +60,7 @@ Translator trained() {
         teacher_forcing(model, batch, Mode::train(Rng(0))).loss.backward();
         adam.step();
     }
-    return {std::move(model), std::move(codec)};
+    return {std::move(model), std::move(tokenizer)};
 }
 
 std::vector<std::string> texts(const std::vector<Translation>& all) {
@@ -71,7 +75,8 @@ std::vector<std::string> texts(const std::vector<Translation>& all) {
 TEST_CASE("Translator: a saved translator loads and translates", "[translator]") {
     const Folder folder;
     static const Translator before = trained();
-    save(folder / "model.safetensors", before.model, before.codec.metadata());
+    save(folder / "model.safetensors", before.model);
+    before.tokenizer.save(folder.path);
     for (const std::string& path : {folder.path, folder / "model.safetensors"}) {
         const auto t = Translator::load(path);
         CHECK(t("one two!") == "zwei eins!");
@@ -117,7 +122,7 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
             REQUIRE(all[0].best[0].text == "zwei eins!");
             return all[0].best[0].score;
         };
-        const auto length = static_cast<double>(t.codec.encode("zwei eins!").size() + 1);  // and its end
+        const auto length = static_cast<double>(t.tokenizer.encode("zwei eins!").size() + 1);  // and its end
         CHECK(score(0) < 0);
         CHECK(score(1) == Approx(score(0) / length));
         CHECK(score(2) == Approx(score(0) / (length * length)));
@@ -156,7 +161,7 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
         // A model of 12 positions reads 11 pieces and the end.
         for (const std::size_t pieces : {std::size_t{11}, std::size_t{12}}) {
             const std::string exact = line.substr(0, 4 * pieces);
-            REQUIRE(t.codec.encode(exact).size() == pieces);
+            REQUIRE(t.tokenizer.encode(exact).size() == pieces);
             CHECK(t.translate({exact})[0].cut == (pieces == 12));
         }
     }
@@ -221,16 +226,16 @@ TEST_CASE("alignment: by the only layer, if the decoder has one", "[translator]"
 
 TEST_CASE("Translator: an unknown word is copied from an unknown word of the source, wherever it attends",
           "[translator]") {
-    const text::Codec codec =
-        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
+    const auto tokenizer = text::learn_pieces({"a b c d e f"}, {.merges = 0});
     int64_t copied = 0, behind_a_word = 0;
     for (uint64_t seed = 1; seed < 30; ++seed) {
-        TransformerConfig config = small("paper", codec.size());
+        TransformerConfig config = small("paper", tokenizer.size());
         Transformer model(config, Rng(seed));
         stir(model);
         const std::string line = "a b c 猫 d e f";
-        const auto marked = translate(model, codec, {line}, {.beam = 5, .n_best = 5, .copy_unknown = false});
-        const auto texts = translate(model, codec, {line}, {.beam = 5, .n_best = 5});
+        const auto marked =
+            translate(model, tokenizer, {line}, {.beam = 5, .n_best = 5, .copy_unknown = false});
+        const auto texts = translate(model, tokenizer, {line}, {.beam = 5, .n_best = 5});
         REQUIRE(texts[0].best.size() == 5);
         for (std::size_t i = 0; i < 5; ++i) {
             std::string expected = marked[0].best[i].text;
@@ -247,16 +252,15 @@ TEST_CASE("Translator: an unknown word is copied from an unknown word of the sou
 }
 
 TEST_CASE("Translator: if the source has no unknown word, a known one is copied", "[translator]") {
-    const text::Codec codec =
-        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
+    const auto tokenizer = text::learn_pieces({"a b c d e f"}, {.merges = 0});
     const std::string line = "a b c d e f";
     int64_t copied = 0;
     for (uint64_t seed = 1; seed < 30; ++seed) {
-        const Transformer model(small("paper", codec.size()), Rng(seed));
+        const Transformer model(small("paper", tokenizer.size()), Rng(seed));
         stir(model);
         const auto words = [&](bool copies) {
             return text::split_words(
-                translate(model, codec, {line}, {.copy_unknown = copies})[0].best.at(0).text);
+                translate(model, tokenizer, {line}, {.copy_unknown = copies})[0].best.at(0).text);
         };
         const std::vector<std::string> marked = words(false), all = words(true);
         REQUIRE(all.size() == marked.size());
@@ -273,27 +277,26 @@ TEST_CASE("Translator: if the source has no unknown word, a known one is copied"
 
 TEST_CASE("Translator: how long a translation may become depends on its own line, not on others",
           "[translator]") {
-    const text::Codec codec =
-        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
-    const Transformer model(small("paper", codec.size()), Rng(1));
+    const auto tokenizer = text::learn_pieces({"a b c d e f"}, {.merges = 0});
+    const Transformer model(small("paper", tokenizer.size()), Rng(1));
     stir(model);
     model.output.bias->mutable_data()[kEos] = -1000;  // none ends by itself
     const TranslationOptions greedily = {.beam = 1, .copy_unknown = false};
     const std::vector<std::string> lines = {"a", "b c d e f", "a b c"};
     std::vector<std::string> alone;
     for (const std::string& line : lines)
-        alone.push_back(translate(model, codec, {line}, greedily)[0].best.at(0).text);
+        alone.push_back(translate(model, tokenizer, {line}, greedily)[0].best.at(0).text);
     REQUIRE(text::split_words(alone[0]).size() < text::split_words(alone[1]).size());
-    CHECK(texts(translate(model, codec, lines, greedily)) == alone);
+    CHECK(texts(translate(model, tokenizer, lines, greedily)) == alone);
 }
 
 TEST_CASE("Translator: fewer translations than were asked for, if there are no others", "[translator]") {
-    const text::Codec codec = text::Codec::learn(parallel_text({{"a", "a"}}), {.merges = 0});
-    TransformerConfig config = small("paper", codec.size());
+    const auto tokenizer = text::learn_pieces({"a"}, {.merges = 0});
+    TransformerConfig config = small("paper", tokenizer.size());
     config.max_length = 1;  // then there are three: nothing, <unk> and "a"
     const Transformer model(config, Rng(1));
     for (const bool align : {false, true}) {
-        const Translation t = translate(model, codec, {"a"}, {.beam = 5, .n_best = 5, .align = align})[0];
+        const Translation t = translate(model, tokenizer, {"a"}, {.beam = 5, .n_best = 5, .align = align})[0];
         CHECK(t.best.size() == 3);
     }
 }
@@ -315,23 +318,12 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
                                       .n_decoder_layers = 1,
                                       .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const Transformer model(config, Rng(1));
-    save(folder / "no_text", model);
-    refused(folder / "no_text", "it has no text");
-    const text::Codec codec = text::Codec::learn(parallel_text({{"a", "b"}}), {.merges = 2});
-    save(folder / "other_text", model, codec.metadata());
-    refused(folder / "other_text", "the model has 9 ids, its vocabulary 6");
-    for (const auto& [key, value] :
-         std::vector<std::pair<std::string, std::string>>{{"pieces", "letters"},
-                                                          {"codes", "a"},
-                                                          {"codes", "#version: 9\na b\n"},
-                                                          {"vocabulary", "a\na\n"}}) {
-        INFO(key << " " << value);
-        nn::checkpoint::Metadata damaged = codec.metadata();
-        damaged["translate." + key] = value;
-        save(folder / "damaged", model, damaged);
-        CHECK_THROWS_AS(Translator::load(folder / "damaged"), nn::checkpoint::FileError);
-        refused(folder / "damaged", "");
-    }
+    save(folder / "model", model);
+    refused(folder / "model", "model: there is no tokenizer.json beside it");
+    text::learn_pieces({"a", "b"}, {.merges = 2}).save(folder.path);
+    refused(folder / "model", "the model has 9 ids, the tokenizer beside it 6");
+    folder.write("tokenizer.json", "{}");
+    CHECK(contains(error_of([&] { Translator::load(folder / "model"); }), "tokenizer.json"));
     StackConfig stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
     save(folder / "language", LanguageModel(stack, Rng(1)));
     refused(folder / "language", "this is a saved language model; a saved translation model is needed");

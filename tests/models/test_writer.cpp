@@ -3,6 +3,8 @@
 
 #include "models/presets.h"
 #include "models/saved.h"
+#include "models/text/learn_tokenizer.h"
+#include "models/text/tokenizer/decoder.h"
 #include "nn/packing.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
@@ -20,19 +22,19 @@ const std::vector<std::string> kPrompts = {"", "All human beings", "are born",
 
 // Without the Writer: all ids at once.
 std::string plainly(const Writer& w, const std::string& prompt, const WritingOptions& o, const Rng& rng) {
-    Ids ids = w.tokenizer->encode(prompt);
+    Ids ids = w.tokenizer.encode(prompt);
     if (ids.empty())
         ids.push_back(w.model.config.specials.start);
     const auto skip = [&](const Ids& all) {
-        return w.tokenizer->decode(all, {.skip_special_tokens = true,
-                                         .clean_up_tokenization_spaces = false,
-                                         .invalid = text::InvalidUtf8::keep});
+        return w.tokenizer.decode(all, {.skip_special_tokens = true,
+                                        .clean_up_tokenization_spaces = false,
+                                        .invalid = text::InvalidUtf8::keep});
     };
     const std::size_t before = skip(ids).size();
     const auto stepper = w.model.start(Tokens(1, std::ssize(ids), ids));
     const Ids more = generate(*stepper, rng, {.sampling = o.sampling, .max_tokens = o.max_tokens})[0];
     ids.insert(ids.end(), more.begin(), more.end());
-    return text::pretrained::replace_invalid_runs(skip(ids).substr(before));
+    return text::tokenizer::replace_invalid_runs(skip(ids).substr(before));
 }
 
 }  // namespace
@@ -88,14 +90,14 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const auto two = w.model.start(Tokens(2, 1, {1, 2}));
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
     const std::string run = folder.path + "/run.safetensors";
-    text::Characters characters;
-    characters.add("abcd", "a text");
+    const auto characters = text::learn_characters({"abcd"});
     StackConfig config = gpt2();
     config.vocabulary = characters.size();
     config.n_layers = 1;
     config.specials = {};
     const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
     save(run, of_characters.model, of_characters.metadata());
+    characters.save(folder.path);
     CHECK(packed_in(Writer::load(run, {.precision = Precision::bf16, .packed = true})) == Precision::bf16);
     CHECK(!packed_in(Writer::load(run)));
 }
@@ -151,17 +153,15 @@ TEST_CASE("writer: of max_tokens and max_length, the one that allows less counts
 }
 
 TEST_CASE("writer: characters", "[models][writer]") {
-    const Folder folder;
-    text::Characters characters;
-    characters.add("abc\n", "here");
     StackConfig c = small_stack("gpt2");
-    c.vocabulary = characters.size();
-    c.specials.never = {kPad, kSos};
+    c.vocabulary = text::kFirstFreeId + 4;
+    c.specials = {.start = 4, .never = {kPad, kSos, kUnk, kEos}};
     const auto saved = [&](bool lines) {
-        const Writer w = {LanguageModel(c, Rng(1)), characters, lines};
-        const std::string path = folder / (lines ? "lines" : "text");
-        save(path, w.model, w.metadata());
-        return Writer::load(path);
+        const Folder folder;
+        const Writer w = {LanguageModel(c, Rng(1)), text::learn_characters({"abc\n"}, lines), lines};
+        save(folder / "model", w.model, w.metadata());
+        w.tokenizer.save(folder.path);
+        return Writer::load(folder / "model");
     };
     const Writer text = saved(false), lines = saved(true);
     const WritingOptions o = {.sampling = {.temperature = 2}, .max_tokens = 30, .stop = {"bb"}};
@@ -175,11 +175,8 @@ TEST_CASE("writer: characters", "[models][writer]") {
     const std::string whole = text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30}, Rng(0));
     CHECK(text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30, .stop = {whole.substr(28) + "a"}},
                Rng(0)) == whole);
-    // No character has the id of an unknown one, whatever the model's file says of it.
-    CHECK(text.start({5})->specials.never == Ids{kPad, kSos, kUnk, kEos});
-    CHECK(lines.start({5})->specials.never == Ids{kPad, kSos, kUnk});
     CHECK(lines.encode("ab") == Ids{kSos, 5, 6});
-    CHECK(text.encode("") == Ids{4});  // the line break: as at the start of a line
+    CHECK(text.encode("") == Ids{4});  // the model's start
     CHECK(contains(error_of([&] { text("abx"); }), "the prompt:1: character 3"));
     CHECK(contains(error_of([&] { lines(std::string(99, 'a')); }),
                    "the prompt has 99 characters; the model takes"));
@@ -187,37 +184,23 @@ TEST_CASE("writer: characters", "[models][writer]") {
 }
 
 TEST_CASE("writer: a line ends where the model's positions end, and a text goes on", "[models][writer]") {
-    text::Characters characters;
-    characters.add("abc", "here");
+    const auto characters = text::learn_characters({"abc"}), of_lines = text::learn_characters({"abc"}, true);
     StackConfig c = small_stack("gpt2");
     c.vocabulary = characters.size();
     c.max_length = 10;
     const WritingOptions endless = {.sampling = {.temperature = 2, .never = {kEos}}, .max_tokens = 30};
     // <sos> a b take three positions; the last character that is written takes none.
-    const Writer lines = {LanguageModel(c, Rng(1)), characters, true};
+    const Writer lines = {LanguageModel(c, Rng(1)), of_lines, true};
     CHECK(lines("ab", endless).size() == 8);
     const Writer text = {LanguageModel(c, Rng(1)), characters, false};
     CHECK(text("ab", endless).size() == 30);
-}
-
-TEST_CASE("writer: without a prompt, a text begins as a line does", "[models][writer]") {
-    StackConfig c = small_stack("gpt2");
-    const auto read_at_first = [&](const std::string& all) {
-        text::Characters characters;
-        characters.add(all, "here");
-        c.vocabulary = characters.size();
-        const Writer w = {LanguageModel(c, Rng(1)), characters, false};
-        return characters.decode(w.encode(""));
-    };
-    CHECK(read_at_first("a\tb\n") == "\n");  // a tab is a smaller character
-    CHECK(read_at_first("ba") == "a");       // if there are no lines
 }
 
 TEST_CASE("writer: folders that do not fit together", "[models][writer]") {
     const Folder folder;
     write_folder(folder);
     folder.write("tokenizer.json", content("tests/golden/tokenizers/bert_cased/tokenizer.json"));
-    const auto ids = [&] { return text::PretrainedTokenizer::open(folder.path).size(); };
+    const auto ids = [&] { return text::Tokenizer::open(folder.path).size(); };
     CHECK(error_of([&] { Writer::load(folder.path); }) ==
           (ids() > 501 ? folder.path + ": the tokenizer has " + std::to_string(ids()) + " ids, the model 501"
                        : ""));

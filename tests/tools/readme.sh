@@ -31,7 +31,7 @@ for program in "$out"/*.cpp; do echo "$program"; done |
 checked=0
 for expected in "$out"/*.expected; do
     name=${expected%.expected}
-    ${PLAINGRAD_RUN:-} "$name" >"$name.printed"
+    (cd "$out" && ${PLAINGRAD_RUN:-} "./${name##*/}") >"$name.printed"  # one of them writes a file
     # Spaces around lines do not matter.
     if [ "$(sed 's/^ *//; s/ *$//' "$name.printed")" != "$(sed 's/^ *//; s/ *$//' "$expected")" ]; then
         echo "$(basename "$name"): the program prints something else than it says:" >&2

@@ -24,14 +24,21 @@ static void for_each_text(const File& file, bool lines, F f) {
             f(line, number);
 }
 
-std::vector<Sequence> encode(const std::vector<File>& files, const Characters& characters, bool lines,
+std::vector<Sequence> encode(const std::vector<File>& files, const Tokenizer& tokenizer, bool lines,
                              int64_t* unknown) {
+    const bool utf8 = !tokenizer.is_byte_level();
     std::vector<Sequence> items(lines ? 0 : 1);
     for (const File& file : files)
         for_each_text(file, lines, [&](const std::string& text, int64_t number) {
-            const Sequence ids = characters.encode(text, file.name, number, unknown);
+            if (utf8)
+                models::text::check_utf8(text, file.name, number);
+            Sequence ids = tokenizer.encode(text);  // with `lines` from <sos> on
+            if (unknown != nullptr)
+                *unknown += static_cast<int64_t>(std::erase(ids, models::text::kUnk));
+            else
+                models::text::check_known(tokenizer, text, ids, file.name, number);
             if (lines)
-                items.push_back({models::text::kSos});
+                items.emplace_back();
             items.back().insert(items.back().end(), ids.begin(), ids.end());
             if (lines)
                 items.back().push_back(models::text::kEos);
@@ -40,15 +47,21 @@ std::vector<Sequence> encode(const std::vector<File>& files, const Characters& c
 }
 
 Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
-    Corpus corpus = {bytes ? Characters::all_bytes() : Characters(), lines, {}, {}};
+    std::vector<std::string> texts;
     for (const File& file : files)
         if (!bytes)
             for_each_text(file, lines, [&](const std::string& text, int64_t number) {
-                corpus.characters.add(text, file.name, number);
+                models::text::check_utf8(text, file.name, number);
+                texts.push_back(text);
             });
-    check(corpus.characters.size() > models::text::kFirstFreeId + 1, kit::name_of(files),
+    Corpus corpus = {bytes ? models::text::bytes(lines)
+                           : models::text::learn_characters({texts.begin(), texts.end()}, lines),
+                     lines,
+                     {},
+                     {}};
+    check(corpus.tokenizer.size() > models::text::kFirstFreeId + 1, kit::name_of(files),
           ": this text consists of one character only; there is nothing to learn");
-    std::vector<Sequence> items = encode(files, corpus.characters, lines);
+    std::vector<Sequence> items = encode(files, corpus.tokenizer, lines);
     const std::size_t n = lines ? items.size() : items[0].size();
     check(n >= 20, kit::name_of(files), ": a text of ",
           kit::counted(static_cast<int64_t>(n), lines ? "line" : "character"),
@@ -70,10 +83,10 @@ void describe(const Corpus& corpus) {
     const auto count = [&](const std::vector<Sequence>& items) {
         return kit::grouped(static_cast<int64_t>(corpus.lines ? items.size() : items[0].size()));
     };
-    const std::string unit = corpus.characters.are_bytes() ? "bytes" : "characters";
+    const std::string unit = corpus.tokenizer.is_byte_level() ? "bytes" : "characters";
     std::cerr << autograd::join(count(corpus.training), " ", corpus.lines ? "lines" : unit,
                                 " to learn from, ", count(corpus.held_out), " held out; ",
-                                corpus.characters.size() - models::text::kFirstFreeId, " different ", unit,
+                                corpus.tokenizer.size() - models::text::kFirstFreeId, " different ", unit,
                                 "\n");
 }
 

@@ -7,7 +7,7 @@
 
 #include "apps/kit/pieces.h"
 #include "autograd/random.h"
-#include "models/text/characters.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::char_lm {
 
@@ -15,7 +15,7 @@ using autograd::Rng;
 using autograd::Tokens;
 using kit::File;
 using kit::Sequence;
-using models::text::Characters;
+using models::text::Tokenizer;
 
 // The text that char_lm learns when it is given none: a lighthouse's log book, written for this purpose. The
 // Makefile compiles it into the program from log_book.txt. It must not change: the losses in the README are
@@ -24,11 +24,11 @@ extern const std::string_view log_book;
 
 // All files as one sequence; or, with `lines`, each line as one: <sos> characters <eos>. Throws Error for an
 // unknown character; but if `unknown` is given, unknown characters are counted there and left out.
-std::vector<Sequence> encode(const std::vector<File>& files, const Characters& characters, bool lines,
+std::vector<Sequence> encode(const std::vector<File>& files, const Tokenizer& tokenizer, bool lines,
                              int64_t* unknown = nullptr);
 
 struct Corpus {
-    Characters characters;
+    Tokenizer tokenizer;
     bool lines;
     std::vector<Sequence> training, held_out;
 };

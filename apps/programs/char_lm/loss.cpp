@@ -9,15 +9,15 @@
 
 namespace plaingrad::char_lm {
 
-void print(const std::string& what, const Measured& loss, const Characters& characters) {
+void print(const std::string& what, const Measured& loss, const Tokenizer& tokenizer) {
     std::cout << kit::left(what, 17) << ' ' << kit::number(loss.nats, 4)
               << " nats = " << kit::number(loss.nats / std::numbers::ln2, 4) << " bits per "
-              << (characters.are_bytes() ? "byte" : "character") << ", over "
+              << (tokenizer.is_byte_level() ? "byte" : "character") << ", over "
               << kit::grouped(loss.predictions) << '\n';
 }
 
 Measured pair_table_loss(const Corpus& corpus) {
-    const int64_t V = corpus.characters.size();
+    const int64_t V = corpus.tokenizer.size();
     std::unordered_map<int64_t, int64_t> pairs, firsts;
     for (const Sequence& item : corpus.training)
         for (std::size_t i = 1; i < item.size(); ++i) {

@@ -14,6 +14,6 @@ using kit::Measured;
 Measured pair_table_loss(const Corpus& corpus);
 
 // "validation loss    1.8734 nats = 2.7027 bits per character, over 111,539", to standard output.
-void print(const std::string& what, const Measured& loss, const Characters& characters);
+void print(const std::string& what, const Measured& loss, const Tokenizer& tokenizer);
 
 }  // namespace plaingrad::char_lm

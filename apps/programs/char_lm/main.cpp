@@ -15,9 +15,9 @@ using autograd::check;
 namespace {
 
 models::Writer load(const std::string& path) {
-    models::Writer w = models::Writer::load(path);
-    check(!w.tokenizer, path, ": this model does not write characters; ./apps/generate writes with it");
-    return w;
+    check(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
+          ": this model does not write characters; ./apps/generate writes with it");
+    return models::Writer::load(path);
 }
 
 void demo_command(kit::Options& options) {
@@ -68,7 +68,7 @@ void sample_command(kit::Options& options) {
     if (words.empty() && !options.was_given("--prompt") && kit::can_prompt() &&
         kit::is_terminal(STDOUT_FILENO))
         return talk(w, s);
-    write(w, s, encode(kit::read_files(words, w.characters.are_bytes()), w.characters, true));
+    write(w, s, encode(kit::read_files(words, w.tokenizer.is_byte_level()), w.tokenizer, true));
 }
 
 void eval_command(kit::Options& options) {
@@ -82,8 +82,8 @@ void eval_command(kit::Options& options) {
     kit::set_precision(w.model.config.block.precision, precision);
     words.erase(words.begin());
     int64_t unknown = 0;
-    const std::vector<kit::File> files = kit::read_files(words, w.characters.are_bytes());
-    const std::vector<Sequence> items = encode(files, w.characters, w.lines, &unknown);
+    const std::vector<kit::File> files = kit::read_files(words, w.tokenizer.is_byte_level());
+    const std::vector<Sequence> items = encode(files, w.tokenizer, w.lines, &unknown);
     if (unknown > 0)
         kit::say(kit::name() +
                  ": characters that the model does not know, left out: " + kit::grouped(unknown));
@@ -93,7 +93,7 @@ void eval_command(kit::Options& options) {
     const std::vector<Sequence> all = kit::cut(items, context);
     check(!all.empty(), kit::name_of(files),
           ": there is nothing to predict; a text of at least 2 characters is needed");
-    print("loss", kit::measure(w.model, all, models::kPad), w.characters);
+    print("loss", kit::measure(w.model, all, models::kPad), w.tokenizer);
 }
 
 }  // namespace

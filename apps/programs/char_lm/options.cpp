@@ -58,7 +58,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     const auto p = static_cast<autograd::Real>(s.dropout);
     models::StackConfig config = named_config(s.config, s.d_model, s.heads);
     config.vocabulary = vocabulary;
-    config.specials = models::StackConfig().specials;  // the ids that Characters reserves
+    config.specials = models::StackConfig().specials;  // of a vocabulary that is learned here
     config.max_length = context;
     config.n_layers = s.layers;
     config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "models/text/unicode.h"
 #include "nn/utf8.h"
@@ -22,14 +23,14 @@ void write_text(const Writer& w, const SampleSettings& s, const models::WritingO
         std::cout << std::exchange(before, "") << character;
         kit::flush_output();
     });
-    std::cout << before << (w.characters.are_bytes() ? "" : "\n");
+    std::cout << before << '\n';
 }
 
 void write_lines(const Writer& w, const SampleSettings& s, const models::WritingOptions& options,
                  const Rng& rng, const std::vector<Sequence>& known) {
     std::set<std::string> old;
     for (const Sequence& line : known)
-        old.insert(w.characters.decode(Sequence(line.begin() + 1, line.end() - 1)));
+        old.insert(w.tokenizer.decode(Sequence(line.begin() + 1, line.end() - 1)));
     int64_t fresh = 0;
     for (int64_t i = 0; i < s.count; ++i) {
         const std::string line = s.prompt + w(s.prompt, options, rng.fork(static_cast<uint64_t>(i)));
@@ -53,34 +54,32 @@ void write(const Writer& w, const SampleSettings& s, const std::vector<Sequence>
 }
 
 void talk(const Writer& w, SampleSettings s) {
-    const models::text::Characters& known = w.characters;
-    kit::Prompt prompt = {
-        .noun = known.are_bytes() ? "byte" : "character",
-        .names = kit::token_names(known.size(),
-                                  [&](int32_t id) {
-                                      const std::string& name = known.decode(id);
-                                      return name == " " ? "␣" : name == "\n" ? "↵" : name;
-                                  }),
-        .read =
-            [&](const std::string& line) {
-                kit::Reading reading;
-                for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
-                    length = known.are_bytes() ? 1 : nn::first_code_point(line.substr(at)).length;
-                    const std::string one = line.substr(at, length), small = models::text::lower_case(one);
-                    if (known.contains(one) || known.contains(small))
-                        reading.text += known.contains(one) ? one : small;
-                    else
-                        reading.unknown.push_back(one);
-                }
-                return reading;
-            },
-        .answer =
-            [&](const std::string& text) {
-                s.prompt = text;
-                write(w, s, {});
-                std::cout << (known.are_bytes() ? "\n" : "");  // the next prompt is on a line of its own
-                ++s.seed;
-            }};
+    const models::text::Tokenizer& known = w.tokenizer;
+    const auto knows = [&](const std::string& one) {
+        return !models::contains(known.encode(one), models::kUnk);
+    };
+    kit::Prompt prompt = {.noun = known.is_byte_level() ? "byte" : "character",
+                          .names = kit::token_names(known, known.size()),
+                          .read =
+                              [&](const std::string& line) {
+                                  kit::Reading reading;
+                                  for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
+                                      length = nn::first_code_point(line.substr(at)).length;
+                                      const std::string one = line.substr(at, length),
+                                                        small = models::text::lower_case(one);
+                                      if (knows(one) || knows(small))
+                                          reading.text += knows(one) ? one : small;
+                                      else
+                                          reading.unknown.push_back(one);
+                                  }
+                                  return reading;
+                              },
+                          .answer =
+                              [&](const std::string& text) {
+                                  s.prompt = text;
+                                  write(w, s, {});
+                                  ++s.seed;
+                              }};
     kit::add_commands(prompt, w, prompt.names);
     kit::converse(prompt);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
@@ -16,12 +17,21 @@ using autograd::check;
 
 namespace {
 
+// A long text has no end, and begins like a line.
+void use_text(models::StackConfig& config, const Corpus& corpus) {
+    models::Specials& specials = config.specials;
+    if (corpus.lines)
+        return;
+    specials.never.insert(specials.never.end(), specials.ends.begin(), specials.ends.end());
+    const std::vector<int32_t> line_break = corpus.tokenizer.encode("\n");
+    specials.start = line_break[0] == models::kUnk ? int32_t{models::kFirstFreeId} : line_break[0];
+}
+
 // What the page of --report shows: the attention of a held-out piece, and what the model writes.
 kit::Subject subject(const models::Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
-    kit::Subject s = kit::subject_of(
-        w.model, std::vector<Tokens>{text},
-        kit::token_names(w.characters.size(), [&](int32_t id) { return w.characters.decode(id); }));
+    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text},
+                                     kit::token_names(w.tokenizer, w.tokenizer.size()));
     s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
     return s;
 }
@@ -41,8 +51,9 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
 
     nn::TrainingOptions options = training_options(s);
     options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad, folder.team()).nats; };
-    models::Run run(folder, models::run_model(w.model, w.metadata(), models::text::fingerprint(texts)), {},
-                    options.adam);
+    models::Run run(folder,
+                    models::run_model(w.model, w.metadata(), models::text::fingerprint(texts), &w.tokenizer),
+                    {}, options.adam);
     kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
@@ -61,8 +72,8 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
          .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .batch = loss_of(others)});
     if (ended) {
-        print("validation loss", kit::measure(w.model, all, models::kPad, folder.team()), corpus.characters);
-        print("a bigram table", pair_table_loss(corpus), corpus.characters);
+        print("validation loss", kit::measure(w.model, all, models::kPad, folder.team()), corpus.tokenizer);
+        print("a bigram table", pair_table_loss(corpus), corpus.tokenizer);
     }
     return ended;
 }
@@ -82,10 +93,11 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     check(context <= std::max(s.context, kMost), kit::name_of(files),
           ": with --lines each line is a separate text, and the longest has ", context - 1,
           " characters; --context ", context, " allows it");
-    const models::StackConfig config = model_config(s, corpus.characters.size(), context);
+    models::StackConfig config = model_config(s, corpus.tokenizer.size(), context);
+    use_text(config, corpus);
     kit::check_memory(models::least_parameters(config));
     const models::Writer w = {models::LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
-                              corpus.characters, s.lines};
+                              corpus.tokenizer, s.lines};
     kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
     describe(corpus);
     if (train(w, corpus, autograd::mapped(files, &File::text), s, folder) && !folder.exists()) {

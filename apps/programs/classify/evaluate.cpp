@@ -13,6 +13,7 @@
 #include "apps/kit/text.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
+#include "models/text/unicode.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::classify {
@@ -102,13 +103,14 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
     });
     if (cut > 0)
         std::cerr << join(kit::name(), ": texts of more than ",
-                          l.tokenizer ? kit::counted(l.model.config.stack.max_length, "token")
-                                      : join(l.reader.options().max_words, " words"),
+                          l.tokenizer.max_words() > 0
+                              ? join(l.tokenizer.max_words(), " words")
+                              : kit::counted(l.model.config.stack.max_length, "token"),
                           ", read only that far: ", cut, "\n");
 }
 
 void set_pairs(Labeller& l, const std::string& path, bool pairs) {
-    check(!pairs || (l.tokenizer && l.model.config.stack.token_types >= 2), path,
+    check(!pairs || l.model.config.stack.token_types >= 2, path,
           ": this model reads one text at a time; leave out --pair");
     l.pairs = pairs;
 }
@@ -168,16 +170,19 @@ static kit::Prompt prompt_of(const Labeller& l) {
                           .names = {},
                           .read = [](const std::string& line) { return kit::Reading{line}; },
                           .answer = {}};
-    if (l.tokenizer)
+    if (l.tokenizer.max_words() == 0)
         return prompt;
-    prompt.names = kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); });
-    prompt.read = [&, names = std::set<std::string>(prompt.names.begin(), prompt.names.end())](
-                      const std::string& line) {
+    prompt.names = kit::token_names(l.tokenizer, l.tokenizer.size());
+    prompt.read = [&](const std::string& line) {
         kit::Reading reading = {line};
-        for (const std::string& word : l.reader.words_of(line)) {
-            reading.shown += (reading.shown.empty() ? "" : " ") + l.reader.spelled(word);
-            if (!names.contains(l.reader.spelled(word)))
-                reading.unknown.push_back(l.reader.spelled(word));
+        for (const std::string& word : l.tokenizer.words(line)) {
+            // The first id is the word's, in lower case unless the case is kept; or there is none.
+            const std::string first = l.tokenizer.pieces(word)[0],
+                              small = models::text::lower_characters(word);
+            const bool known = first == word || first == small;
+            reading.shown += (reading.shown.empty() ? "" : " ") + (known ? first : word);
+            if (!known)
+                reading.unknown.push_back(word);
         }
         return reading;
     };
@@ -201,8 +206,7 @@ void talk(const Labeller& l) {
                                     return std::pair(label.name, label.probability);
                                 }));
                         }}};
-    const kit::Labels names =
-        l.tokenizer ? kit::token_names(*l.tokenizer, l.model.config.stack.vocabulary) : prompt.names;
+    const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.stack.vocabulary);
     if (!l.pairs)  // which the model sees by their types
         prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
             const std::vector<int32_t> ids = l.encode(text).ids;

@@ -113,7 +113,7 @@ models::Labeller open_model(const std::string& path, const std::string& precisio
     models::Labeller l = models::Labeller::load(path, kit::opening(path));
     autograd::Precision& own = l.model.config.stack.block.precision;
     kit::set_precision(own, precision);
-    if (l.tokenizer)
+    if (l.tokenizer.max_words() == 0)
         kit::say_opened(path, nn::parameter_count(l.model), own, l.notes);
     return l;
 }

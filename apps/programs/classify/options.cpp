@@ -86,7 +86,7 @@ models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_
     kit::check_heads(s.d_model, s.heads);
     const auto dropout = static_cast<autograd::Real>(s.dropout);
     return {.stack = {.vocabulary = vocabulary,
-                      .max_length = models::text::Reader::kIdsPerWord * s.reader.max_words,
+                      .max_length = models::text::kIdsPerWord * s.reader.max_words,
                       .n_layers = s.layers,
                       .final_norm = true,
                       .block = {.d_model = s.d_model,

@@ -7,7 +7,7 @@
 #include "apps/kit/options.h"
 #include "models/classifier.h"
 #include "models/run_folder.h"
-#include "models/text/reader.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::classify {
 
@@ -18,7 +18,7 @@ struct Settings {
     bool pair = false;
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
     double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, label_smoothing = 0.1, weight_decay = 0.01;
-    models::text::ReaderOptions reader;
+    models::text::FeatureLearning reader;
 };
 
 // Whether --validation is a number of lines to hold out, and not a file.

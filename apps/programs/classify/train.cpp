@@ -52,10 +52,8 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
     Sequence labels;
     for (int64_t i = first; i < std::min(first + s.batch, n); ++i) {
         const Example& e = training[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
-        texts.push_back(l.tokenizer
-                            ? l.encode(e.text)
-                            : Labeller::Encoding{.ids = l.reader(e.text, s.word_dropout,
-                                                                 drop.fork(static_cast<uint64_t>(i)))});
+        texts.push_back(l.encode(e.text, {.dropout = s.from.empty() ? s.word_dropout : 0,
+                                          .rng = drop.fork(static_cast<uint64_t>(i))}));
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
     return {l.inputs(texts), autograd::Tokens(std::ssize(labels), 1, labels)};
@@ -92,10 +90,8 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     std::vector<autograd::Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
-    kit::Subject s = kit::subject_of(
-        l.model, texts,
-        l.tokenizer ? kit::token_names(*l.tokenizer, l.model.config.stack.vocabulary)
-                    : kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }));
+    kit::Subject s =
+        kit::subject_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.stack.vocabulary));
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
@@ -112,19 +108,20 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
 }
 
 Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
-    models::text::Reader reader(autograd::mapped(corpus.training, &Example::text), s.reader);
-    const models::ClassifierConfig config = configure(s, reader.size(), std::ssize(labels));
+    auto tokenizer =
+        models::text::learn_features(autograd::mapped(corpus.training, &Example::text), s.reader);
+    const models::ClassifierConfig config = configure(s, tokenizer.size(), std::ssize(labels));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
-                  std::move(reader), labels};
+                  std::move(tokenizer), labels};
     kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.stack.block.precision);
     return l;
 }
 
 models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data,
                               const models::RunFolder& folder) {
-    if (!l.tokenizer)
-        return models::run_model(l.model, l.metadata(), data);
+    if (s.from.empty())
+        return models::run_model(l.model, l.metadata(), data, &l.tokenizer);
     models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
     config.head = models::hugging_face::Head::classifier;
     config.labels = l.labels;
@@ -154,9 +151,9 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
             check_pair(l, e);
         report_cuts(l, *part);
     }
-    if (l.tokenizer)  // others know only words
-        for (const Example& e : corpus.training)
-            kit::check_no_padding(l.encode(e.text).ids, l.model.config.stack.specials.pad, *l.tokenizer,
+    for (const Example& e : corpus.training)
+        if (!s.from.empty())  // a text has no padding in a vocabulary that was learned here
+            kit::check_no_padding(l.encode(e.text).ids, l.model.config.stack.specials.pad, l.tokenizer,
                                   e.where);
     return l;
 }
@@ -194,7 +191,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
                  return one;
              },
              false),
-         .pretrained = l.tokenizer.has_value(),
+         .pretrained = !s.from.empty(),
          .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 

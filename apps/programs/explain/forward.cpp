@@ -41,7 +41,8 @@ static Tensor attend(Values& values, const std::string& name, const Layer& layer
         keep(".masked", labels, where(allowed, scaled, std::numeric_limits<Real>::lowest()));
     const Tensor weights = keep(".weights", labels + "#", softmax(masked));  // (1, H, T, S)
     const Tensor heads = keep(".heads", of_x, matmul(weights, v));           // (1, H, T, D)
-    const Tensor merged = keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), qkv[0].shape()));
+    const Tensor merged =
+        keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), {1, -1, qkv[0].size(2)}));
     const Tensor out = keep(".out", of_x, layer.out_proj(merged));  // (1, T, d_model)
 
     nn::Probe seen;

@@ -139,14 +139,15 @@ void info_command(kit::Options& options) {
         return;
     const Writer w = open_model(words[0]);
     const models::StackConfig& c = w.model.config;
-    const std::string kind = w.tokenizer ? models::hugging_face::kFamilyNames[static_cast<int>(
-                                               models::hugging_face::Folder(words[0]).config.family)]
-                                         : "of char_lm";
+    const bool of_others = nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json"));
+    const std::string kind = of_others ? models::hugging_face::kFamilyNames[static_cast<int>(
+                                             models::hugging_face::Folder(words[0]).config.family)]
+                                       : "of char_lm";
     kit::print_sizes(words[0], kind, c);
     std::cout << "text: "
-              << (w.tokenizer                ? "tokens"
-                  : w.characters.are_bytes() ? "bytes"
-                                             : "characters")
+              << (of_others                     ? "tokens"
+                  : w.tokenizer.is_byte_level() ? "bytes"
+                                                : "characters")
               << ", vocabulary " << kit::grouped(c.vocabulary) << (w.lines ? "; lines" : "") << '\n'
               << "writes: " << described(w.usual.sampling) << ", at most "
               << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "models/presets.h"
-#include "models/text/byte_bpe.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::generate {
 
 using models::StackConfig;
-using models::text::ByteBpe;
 
 void add_new_options(kit::Options& options, NewSettings& s) {
     options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
@@ -37,13 +36,14 @@ static StackConfig config_for(const NewSettings& s) {
 
 void make_new(const NewSettings& s) {
     StackConfig c = config_for(s);
-    const ByteBpe bpe = ByteBpe::learn(kit::begin_new(s, c), s.vocabulary - 257);
-    c.vocabulary = bpe.size();  // a text may have fewer pairs
-    c.specials = {.start = bpe.end_of_text(),
-                  .ends = {bpe.end_of_text()},
-                  .pad = autograd::Tokens::kNoPadding,
-                  .never = {}};
-    bpe.save(s.words[0], s.context);
+    const auto tokenizer = models::text::learn_byte_pairs(kit::begin_new(s, c), s.vocabulary - 257);
+    c.vocabulary = tokenizer.size();  // a text may have fewer pairs
+    const std::string end = "<|endoftext|>";
+    const int32_t id = *tokenizer.id(end);
+    c.specials = {.start = id, .ends = {id}, .pad = autograd::Tokens::kNoPadding, .never = {}};
+    tokenizer.save(s.words[0]);
+    models::text::save_tokenizer_config(s.words[0], "GPT2Tokenizer", s.context,
+                                        {{"bos_token", end}, {"eos_token", end}, {"unk_token", end}});
     using namespace models::hugging_face;
     kit::write_new<models::LanguageModel>(s, c, s.family == "gpt2" ? Family::gpt2 : Family::llama,
                                           Head::language_model);

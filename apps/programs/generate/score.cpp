@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "apps/kit/program.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::generate {
 
@@ -35,8 +36,9 @@ Score score(const models::LanguageModel& model, const Sequence& text, int64_t co
 }
 
 Sequence ids_of(const models::Writer& w, const kit::File& file) {
-    return w.tokenizer ? w.tokenizer->encode(file.text, {.add_special_tokens = false})
-                       : w.characters.encode(file.text, file.name);
+    Sequence ids = w.tokenizer.encode(file.text, {.add_special_tokens = false});
+    models::text::check_known(w.tokenizer, file.text, ids, file.name);
+    return ids;
 }
 
 static void print(const std::string& name, const Score& s, int64_t bytes) {

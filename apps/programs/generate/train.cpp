@@ -103,7 +103,7 @@ std::string in_words(const kit::Measured& loss) {
 void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::check_base(folder, s.words[0], "MODEL");
     const models::Writer w = open_model(s.words[0], s.run.precision);
-    check(w.tokenizer.has_value(), s.words[0],
+    check(nn::checkpoint::exists(nn::checkpoint::in_folder(s.words[0], "config.json")), s.words[0],
           ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
     const LanguageModel& model = w.model;
     const int64_t most = model.config.max_length,
@@ -143,7 +143,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         {.activations = kit::activation_bytes(model.config, s.batch * context),
          .frozen = static_cast<double>(all - learns),
          .subject = kit::subject_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
-                                    kit::token_names(*w.tokenizer, model.config.vocabulary)),
+                                    kit::token_names(w.tokenizer, model.config.vocabulary)),
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .pretrained = true,
          .batch = loss_of(others)},

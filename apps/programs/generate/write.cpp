@@ -57,14 +57,11 @@ void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s,
     });
     if (first)  // nothing but the end was drawn
         (reads ? pace.reading : pace.writing) += seconds(Clock::now() - before);
-    std::cout << (w.characters.are_bytes() ? "" : "\n");
+    std::cout << '\n';
 }
 
 kit::Labels names_of_tokens(const Writer& w) {
-    if (!w.tokenizer)
-        return kit::token_names(w.characters.size(),
-                                [&](int32_t id) { return kit::visible(w.characters.decode(id)); });
-    return kit::token_names(*w.tokenizer, w.model.config.vocabulary);
+    return kit::token_names(w.tokenizer, w.model.config.vocabulary);
 }
 
 }  // namespace
@@ -92,7 +89,7 @@ std::string described(const models::SamplingOptions& o) {
     return text;
 }
 
-void write(const Writer& w, const WriteSettings& s, const std::string& after) {
+void write(const Writer& w, const WriteSettings& s) {
     const std::vector<int32_t> ids = w.encode(s.prompt);
     const int64_t context = w.model.config.max_length;
     if (std::ssize(ids) > context)
@@ -102,10 +99,9 @@ void write(const Writer& w, const WriteSettings& s, const std::string& after) {
     const auto prompt = w.start(ids);
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
     for (int64_t i = 0; i < s.n; ++i) {
-        std::cout << (i == 0 ? "" : w.characters.are_bytes() ? "\n---\n" : "---\n");
+        std::cout << (i == 0 ? "" : "---\n");
         write_one(w, *prompt, s, rng.fork(static_cast<uint64_t>(i)), pace);
     }
-    std::cout << after;
     kit::flush_output();
     kit::say(join("prompt: ", rate(pace.read, pace.reading), "; then ", rate(pace.written, pace.writing)));
 }
@@ -117,7 +113,7 @@ void talk(const Writer& w, WriteSettings s) {
                           .answer =
                               [&](const std::string& text) {
                                   s.prompt = text;
-                                  write(w, s, w.characters.are_bytes() ? "\n" : "");
+                                  write(w, s);
                                   ++s.seed;
                               }};
     kit::add_commands(prompt, w, names_of_tokens(w));

@@ -17,9 +17,9 @@ struct WriteSettings {
     int64_t n = 1, seed = 1;
 };
 
-// Continues the prompt n times, each with numbers of its own, as it is drawn; between them a line "---", and
-// `after` behind the last one. At the end, the speed to standard error.
-void write(const models::Writer& w, const WriteSettings& s, const std::string& after = "");
+// Continues the prompt n times, each with numbers of its own, as it is drawn; between them a line "---". At
+// the end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s);
 
 // Continues what is typed (kit::converse), each text with a seed of its own.
 void talk(const models::Writer& w, WriteSettings s);

@@ -33,12 +33,12 @@ models::Pair Corpus::pair_of(std::vector<int32_t> source, std::vector<int32_t> t
     return {std::move(source), std::move(target)};
 }
 
-Corpus::Corpus(const ParallelText& text, const Codec& codec, const models::Specials& specials,
+Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const models::Specials& specials,
                int64_t longest, TooLong too_long)
     : specials_(specials), longest_(longest) {
     int64_t changed = 0;
     for (const SentencePair& pair : text.pairs) {
-        std::vector<int32_t> source = codec.encode(pair.source), target = codec.encode(pair.target);
+        std::vector<int32_t> source = tokenizer.encode(pair.source), target = tokenizer.encode(pair.target);
         if (std::max(std::ssize(source), std::ssize(target)) > longest - 1) {
             ++changed;
             if (!models::text::fit(source, target, longest - 1, too_long, text.files(), pair.line))
@@ -75,12 +75,13 @@ models::Batch Corpus::batch(const std::vector<int64_t>& indices) const {
     return models::make_batch(autograd::mapped(indices, pair), specials_);
 }
 
-Corpus Corpus::with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const {
+Corpus Corpus::with_dropout(const Tokenizer& tokenizer, double dropout, const autograd::Rng& rng) const {
     Corpus other = *this;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
         const autograd::Rng of_pair = rng.fork(i);
-        models::Pair divided = pair_of(codec.encode(sentences_[i].source, dropout, of_pair.fork("source")),
-                                       codec.encode(sentences_[i].target, dropout, of_pair.fork("target")));
+        models::Pair divided = pair_of(
+            tokenizer.encode(sentences_[i].source, {.dropout = dropout, .rng = of_pair.fork("source")}),
+            tokenizer.encode(sentences_[i].target, {.dropout = dropout, .rng = of_pair.fork("target")}));
         if (longest_of(divided) <= longest_)
             other.pairs_[i] = std::move(divided);
     }
@@ -98,10 +99,10 @@ std::string Corpus::fingerprint() const {
     return join(pairs_.size(), " pairs, ", hash.value);
 }
 
-Cursor::Cursor(const Corpus& corpus, const Codec& codec, int64_t batch_tokens, double bpe_dropout,
+Cursor::Cursor(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, double bpe_dropout,
                uint64_t seed)
     : corpus_(&corpus),
-      codec_(&codec),
+      tokenizer_(&tokenizer),
       bpe_dropout_(bpe_dropout),
       options_{.batch_tokens = batch_tokens, .seed = seed} {
     move(0, 0);
@@ -112,7 +113,7 @@ void Cursor::move(int64_t to_epoch, int64_t to_index) {
     index = to_index;
     if (bpe_dropout_ > 0)
         divided_ = corpus_->with_dropout(
-            *codec_, bpe_dropout_,
+            *tokenizer_, bpe_dropout_,
             autograd::Rng(options_.seed).fork("pieces").fork(static_cast<uint64_t>(epoch)));
     batches_ = corpus().batches(options_);
     check(index >= 0 && index < per_epoch(), "epoch ", epoch, " has ", per_epoch(),

@@ -7,15 +7,16 @@
 
 #include "models/pairs.h"
 #include "models/text/batches.h"
-#include "models/text/codec.h"
+#include "models/text/learn_tokenizer.h"
+#include "models/text/parallel.h"
 
 namespace plaingrad::translate {
 
 using autograd::check;
 using autograd::join;
-using models::text::Codec;
 using models::text::ParallelText;
 using models::text::SentencePair;
+using models::text::Tokenizer;
 using models::text::TooLong;
 
 // "1 byte that is not UTF-8, read as U+FFFD", or "2 bytes that are not UTF-8, ...".
@@ -28,8 +29,8 @@ class Corpus {
 public:
     // specials: the model's. too_long: whether a pair with a side of more than `longest` ids, <eos> included,
     // is dropped, cut or an Error. Says on standard error how many pairs were dropped or cut.
-    Corpus(const ParallelText& text, const Codec& codec, const models::Specials& specials, int64_t longest,
-           TooLong too_long);
+    Corpus(const ParallelText& text, const Tokenizer& tokenizer, const models::Specials& specials,
+           int64_t longest, TooLong too_long);
 
     int64_t size() const { return std::ssize(pairs_); }
     int64_t longest() const;        // in tokens, of both sides, <eos> included
@@ -41,7 +42,7 @@ public:
 
     // The same pairs, with words split in other ways for each `rng`. A pair that would become too long stays
     // as it was.
-    Corpus with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const;
+    Corpus with_dropout(const Tokenizer& tokenizer, double dropout, const autograd::Rng& rng) const;
 
     // A short text that changes if any id changes.
     std::string fingerprint() const;
@@ -59,8 +60,9 @@ private:
 // determine its pairs.
 class Cursor {
 public:
-    // corpus and codec must outlive it. bpe_dropout: see Codec::encode; each epoch splits words anew.
-    Cursor(const Corpus& corpus, const Codec& codec, int64_t batch_tokens, double bpe_dropout, uint64_t seed);
+    // corpus and tokenizer must outlive it. bpe_dropout: see EncodeOptions; each epoch splits words anew.
+    Cursor(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, double bpe_dropout,
+           uint64_t seed);
 
     // Throws Error if the epoch has no batch of this number.
     void move(int64_t to_epoch, int64_t to_index);
@@ -76,7 +78,7 @@ private:
     const Corpus& corpus() const { return divided_ ? *divided_ : *corpus_; }
 
     const Corpus* corpus_;
-    const Codec* codec_;
+    const Tokenizer* tokenizer_;
     double bpe_dropout_;
     models::text::BatchOptions options_;
     std::optional<Corpus> divided_;  // with this epoch's BPE dropout

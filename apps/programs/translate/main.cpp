@@ -17,6 +17,7 @@
 #include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
 #include "models/saved.h"
+#include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
 using namespace translate;
@@ -30,19 +31,25 @@ TooLong too_long(const Settings& s) {
     return s.too_long == "cut" ? TooLong::cut : s.too_long == "drop" ? TooLong::drop : TooLong::refuse;
 }
 
-Codec learn_text(const Settings& s, const ParallelText& text) {
-    models::text::CodecOptions options = s.text;
+Tokenizer learn_text(const Settings& s, const ParallelText& text) {
+    models::text::PieceOptions options = s.text;
+    options.bytes = s.pieces == "bytes";
     options.dropout = s.bpe_dropout > 0;
-    const std::string codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
-    Codec codec = Codec::learn(text, options, codes, s.codes);
-    std::string line = join("vocabulary: ", kit::grouped(codec.size()));
-    if (codes.empty() && codec.merges() < options.merges)
-        line += join("; merges: only ", kit::grouped(codec.merges()), " of ", kit::grouped(options.merges),
+    options.codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
+    options.codes_file = s.codes;
+    std::vector<std::string_view> sentences;
+    for (const SentencePair& pair : text.pairs)
+        sentences.insert(sentences.end(), {pair.source, pair.target});
+    int64_t merges = 0;
+    Tokenizer tokenizer = models::text::learn_pieces(sentences, options, &merges);
+    std::string line = join("vocabulary: ", kit::grouped(tokenizer.size()));
+    if (s.codes.empty() && merges < options.merges)
+        line += join("; merges: only ", kit::grouped(merges), " of ", kit::grouped(options.merges),
                      "; no other pair occurs twice");
     std::cerr << line + '\n';
-    check(codec.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
+    check(tokenizer.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
           options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
-    return codec;
+    return tokenizer;
 }
 
 struct Texts {
@@ -50,7 +57,7 @@ struct Texts {
     std::optional<ParallelText> validation;
 };
 Texts read_texts(const Settings& s) {
-    const bool bytes = s.text.pieces == "bytes";
+    const bool bytes = s.pieces == "bytes";
     Texts texts = {read(s.files, bytes), {}};
     if (!s.validation.empty())
         texts.validation = read(s.validation, bytes);
@@ -77,20 +84,20 @@ void train_command(kit::Options& options) {
         folder.claim(also);
     check_settings(s);
     const Texts texts = read_texts(s);
-    const Codec codec = folder.resumes() ? Codec::from_metadata(folder.checkpoint, folder.last())
-                                         : learn_text(s, texts.training);
+    const Tokenizer tokenizer =
+        folder.resumes() ? models::tokenizer_beside(folder.last()) : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    const models::TransformerConfig config = model_config(s, codec.size());
+    const models::TransformerConfig config = model_config(s, tokenizer);
     kit::check_memory(models::least_parameters(config));
     const Transformer model = folder.resumes()
                                   ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
                                   : Transformer(config, rng);
     kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
-    const Corpus corpus(texts.training, codec, model.config.specials, s.max_length, too_long(s));
+    const Corpus corpus(texts.training, tokenizer, model.config.specials, s.max_length, too_long(s));
     std::optional<Corpus> validation;
     if (texts.validation)
-        validation.emplace(*texts.validation, codec, model.config.specials, s.max_length, too_long(s));
-    train({model, codec, corpus, validation ? &*validation : nullptr, s, folder});
+        validation.emplace(*texts.validation, tokenizer, model.config.specials, s.max_length, too_long(s));
+    train({model, tokenizer, corpus, validation ? &*validation : nullptr, s, folder});
 }
 
 // ---------------------------------------------------------------------------------- run, score, and info
@@ -157,14 +164,14 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    auto [model, codec] = models::Translator::load(words[0]);
+    auto [model, tokenizer] = models::Translator::load(words[0]);
     kit::set_precision(model.config.block.precision, precision);
-    const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
+    const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
     const int64_t longest = model.config.max_length;
-    const Corpus corpus(text, codec, model.config.specials, longest, TooLong::cut);
+    const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);
     const double loss = mean_loss(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
-              << measure_bleu(nn::alone(), model, codec, corpus.sentences(), decoding).text << '\n';
+              << measure_bleu(nn::alone(), model, tokenizer, corpus.sentences(), decoding).text << '\n';
 }
 
 void info_command(kit::Options& options) {
@@ -173,17 +180,17 @@ void info_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     const std::string path = models::model_file(words[0]);
-    const auto [model, codec] = models::Translator::load(path);
+    const auto [model, tokenizer] = models::Translator::load(path);
     const models::TransformerConfig& c = model.config;
-    const models::text::CodecOptions& text = codec.options();
     std::cout << path << ": " << kit::grouped(nn::parameter_count(model)) << " parameters\n"
               << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
               << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
               << c.max_length << " tokens\n"
               << "products: " << autograd::kPrecisionNames[static_cast<int>(c.block.precision)] << '\n'
-              << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
-              << ", " << (codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
-              << kit::grouped(codec.size()) << '\n';
+              << "text: " << (tokenizer.is_tokenized() ? "in tokens" : "raw")
+              << (tokenizer.is_lower_case() ? ", lower case" : "") << ", "
+              << (tokenizer.is_byte_level() ? "bytes" : "pieces of words") << ", vocabulary "
+              << kit::grouped(tokenizer.size()) << '\n';
     Settings s;
     kit::Options train({"translate"});
     add_train_options(train, s);
@@ -200,7 +207,8 @@ void learn_bpe_command(kit::Options& options) {
     options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
     options.parse();
-    models::text::WordCounts counts;
+    using namespace models::text::tokenizer;  // NOLINT
+    WordCounts counts;
     for (const std::string& file : files) {
         int64_t replaced = 0;
         for (const std::string& line : models::text::read_lines_leniently(file, replaced))
@@ -208,7 +216,7 @@ void learn_bpe_command(kit::Options& options) {
         if (replaced > 0)
             kit::say(join(kit::as_line(file), ": ", replaced_bytes(replaced)));
     }
-    std::cout << models::text::Bpe::learn(counts, merges).codes();
+    std::cout << codes_of(learn_word_merges(counts, merges).rules);
 }
 
 void help(kit::Options& options) {

@@ -27,7 +27,7 @@ Settings recipe(const std::string& preset) {
 void add_data_options(kit::Options& options, Settings& s) {
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const models::Settings&) { s = recipe(s.preset); });
-    options.add("--pieces", "what rare words are split into: pieces of words, or bytes", s.text.pieces,
+    options.add("--pieces", "what rare words are split into: pieces of words, or bytes", s.pieces,
                 {"words", "bytes"});
     options.add("--merges", "N", "merges of byte-pair encoding, shared by both languages; 0: characters",
                 s.text.merges, {.max = 1'000'000});
@@ -119,15 +119,21 @@ void check_settings(const Settings& s) {
     kit::check_usage(s.max_length <= s.batch_tokens, "--max-length ", s.max_length,
                      " is more than --batch-tokens ", s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
-    kit::check_usage(s.text.pieces == "words" || (s.bpe_dropout == 0 && s.text.min_count == 1),
-                     "--bpe-dropout and --min-count are for --pieces words");
+    kit::check_usage(
+        s.pieces == "words" || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
+        "--bpe-dropout, --min-count and --tokenized are for --pieces words");
 }
 
-models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
+models::TransformerConfig model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
     const auto rate = static_cast<autograd::Real>(s.dropout);
+    const int64_t vocabulary = tokenizer.size();
+    models::Specials specials;
+    if (tokenizer.is_byte_level())  // no text has these
+        specials.never.insert(specials.never.end(), {models::kUnk, static_cast<int32_t>(vocabulary) - 1});
     return {.src_vocabulary = vocabulary,
             .tgt_vocabulary = vocabulary,
             .max_length = s.max_length,
+            .specials = specials,
             .n_encoder_layers = s.layers,
             .n_decoder_layers = s.layers,
             .tying = models::Tying::all,

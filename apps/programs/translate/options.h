@@ -7,16 +7,16 @@
 
 #include "apps/kit/options.h"
 #include "models/run_folder.h"
-#include "models/text/codec.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/transformer.h"
 
 namespace plaingrad::translate {
 
 struct Settings {
-    std::string preset = "tiny", codes;
+    std::string preset = "tiny", pieces = "words", codes;
     models::RunSettings run;
     std::vector<std::string> files, validation;
-    models::text::CodecOptions text = {};
+    models::text::PieceOptions text = {};
     std::string too_long = "drop";
     int64_t layers = 4, heads = 4, d_model = 128, d_ff = 256;
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
@@ -31,6 +31,6 @@ void add_train_options(kit::Options& options, Settings& s);
 // Throws UsageError for settings that are incomplete or contradict each other.
 void check_settings(const Settings& s);
 
-models::TransformerConfig model_config(const Settings& s, int64_t vocabulary);
+models::TransformerConfig model_config(const Settings& s, const models::text::Tokenizer& tokenizer);
 
 }  // namespace plaingrad::translate

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/programs/translate/data.h"
 #include "autograd/base/text_stream.h"
@@ -37,8 +38,8 @@ public:
 private:
     void add(const std::string& line) {
         try {
-            const auto rule = translator_.codec.is_bytes() ? models::text::InvalidUtf8::keep
-                                                           : models::text::InvalidUtf8::replace;
+            const auto rule = translator_.tokenizer.is_byte_level() ? models::text::InvalidUtf8::keep
+                                                                    : models::text::InvalidUtf8::replace;
             lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), replaced_, rule));
         } catch (const autograd::Error&) {
             write();  // the lines before it come first
@@ -106,18 +107,18 @@ void translate_lines(const models::Translator& translator, const PipeOptions& op
 
 void talk(const models::Translator& translator, PipeOptions options) {
     options.talks = true;
-    const models::text::Codec& codec = translator.codec;
+    const models::text::Tokenizer& tokenizer = translator.tokenizer;
     kit::Prompt prompt = {
         .noun = "token",
-        .names = kit::token_names(codec.size(), [&](int32_t id) { return codec.decode({id}); }),
+        .names = kit::token_names(tokenizer, tokenizer.size()),
         .read =
             [&](const std::string& line) {
-                const std::vector<int32_t> ids = codec.encode(line);
-                const kit::Labels pieces = codec.is_bytes() ? kit::Labels() : codec.pieces(line);
-                kit::Reading reading = {codec.decode(ids, pieces)};
+                const std::vector<int32_t> ids = tokenizer.encode(line);
+                const kit::Labels pieces = tokenizer.pieces(line);
+                kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
                 for (std::size_t i = 0; i < ids.size(); ++i)
-                    if (ids[i] == models::kUnk)
-                        reading.unknown.push_back(codec.decode({ids[i]}, {pieces[i]}));
+                    if (ids[i] == tokenizer.unknown())
+                        reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
                 return reading;
             },
         .answer =
@@ -126,11 +127,11 @@ void talk(const models::Translator& translator, PipeOptions options) {
                 translate_lines(translator, options, line, "this line");
             }};
     const auto source = [&](const std::string& text) {
-        std::vector<int32_t> ids = codec.encode(text);
+        std::vector<int32_t> ids = tokenizer.encode(text);
         ids.push_back(translator.model.config.specials.end());
         return ids;
     };
-    const auto target = [&](const std::string& text) { return codec.encode(text); };
+    const auto target = [&](const std::string& text) { return tokenizer.encode(text); };
     const models::TranslationOptions& o = options.translation;
     kit::add_commands(prompt, translator.model, source, target, prompt.names,
                       {.beam = o.beam, .alpha = o.alpha, .k = 0});

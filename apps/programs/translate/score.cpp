@@ -20,24 +20,25 @@ double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus&
 
 // The best translations. A sentence comes out the same in any batch, so each process translates some of them.
 static std::vector<std::string> translated(nn::Team& team, const models::Transformer& model,
-                                           const Codec& codec, const std::vector<std::string>& sources,
+                                           const Tokenizer& tokenizer,
+                                           const std::vector<std::string>& sources,
                                            const models::TranslationOptions& options) {
     const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
     return nn::shared_texts(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
         const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
-        return mapped(models::translate(model, codec, some, options), best);
+        return mapped(models::translate(model, tokenizer, some, options), best);
     });
 }
 
-Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Codec& codec,
+Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options) {
     const auto sources = mapped(pairs, &SentencePair::source),
                references = mapped(pairs, &SentencePair::target);
-    const auto hypotheses = translated(team, model, codec, sources, options);
-    const bool tokenized = codec.options().tokenized;
+    const auto hypotheses = translated(team, model, tokenizer, sources, options);
+    const bool tokenized = tokenizer.is_tokenized();
     models::text::BleuOptions bleu_options =
         tokenized ? models::text::moses_bleu() : models::text::BleuOptions{};
-    bleu_options.lower_case = codec.options().lower_case;  // the signature says so
+    bleu_options.lower_case = tokenizer.is_lower_case();  // the signature says so
     const models::text::BleuScore bleu = models::text::bleu(hypotheses, {references}, bleu_options);
     return {bleu.score, tokenized
                             ? models::text::fairseq_line(bleu)

@@ -16,7 +16,7 @@ struct Bleu {
 };
 
 // As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
-Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Codec& codec,
+Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
 
 }  // namespace plaingrad::translate

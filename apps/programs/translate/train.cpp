@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/score.h"
 #include "models/saved.h"
@@ -74,8 +75,8 @@ class Learner : Job {
 public:
     explicit Learner(const Job& job)
         : Job(job),
-          cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
-          run_(folder, models::run_model(model, codec.metadata(), data()), hooks(),
+          cursor_(corpus, tokenizer, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
+          run_(folder, models::run_model(model, {}, data(), &tokenizer), hooks(),
                {.beta2 = 0.98, .eps = 1e-8}) {
         if (folder.resumes())
             resume();
@@ -113,12 +114,11 @@ private:
             texts.push_back(shown.batch({i}));
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
-        const kit::Labels names =
-            kit::token_names(codec.size(), [this](int32_t id) { return codec.decode({id}); });
+        const kit::Labels names = kit::token_names(tokenizer, tokenizer.size());
         kit::Subject subject = kit::subject_of(model, texts, names, names);
         subject.samples = [this, lines] {
             kit::Labels all;
-            for (const models::Translation& t : models::translate(model, codec, lines, {.beam = 1}))
+            for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
             return all;
         };
@@ -195,7 +195,7 @@ private:
     // All processes call these.
     double validation_loss() const { return mean_loss(folder.team(), model, *validation, s.batch_tokens); }
     Bleu bleu(const models::TranslationOptions& options) const {
-        return measure_bleu(folder.team(), model, codec, validation->sentences(), options);
+        return measure_bleu(folder.team(), model, tokenizer, validation->sentences(), options);
     }
 
     // The epoch of the last batch, from 1. cursor_ is already at the next batch.
@@ -231,7 +231,7 @@ private:
             epoch_.loss_sum = 0, epoch_.tokens = 0;
         if (!folder.writes())
             return;
-        models::save(epoch_file(epoch()), model, codec.metadata());
+        models::save(epoch_file(epoch()), model);
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
@@ -276,10 +276,8 @@ private:
         double loss = validation == nullptr ? 0 : validation_loss();
         if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
-        nn::checkpoint::Metadata metadata = codec.metadata();
-        metadata.merge(origin());
         if (folder.writes())
-            models::save(folder.model(), model, metadata);
+            models::save(folder.model(), model, origin());
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation == nullptr)
             return;

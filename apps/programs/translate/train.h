@@ -9,7 +9,7 @@ namespace plaingrad::translate {
 
 struct Job {
     const models::Transformer& model;
-    const Codec& codec;
+    const Tokenizer& tokenizer;
     const Corpus& corpus;
     const Corpus* validation;  // or null
     const Settings& s;

@@ -57,6 +57,6 @@ inline Symbols encode(const Symbols& characters, const std::vector<Pair>& rules)
 
 }  // namespace plaingrad::exercises
 
-// In the library: models/text/merges.cpp, Learner
+// In the library: models/text/tokenizer/learn_merges.cpp, Learner
 //
 // The library recounts only what a rule has changed. That is how it learns ten thousand merges in seconds.

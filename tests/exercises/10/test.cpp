@@ -1,5 +1,5 @@
 #include EXERCISE  // exercise.h or solution.h
-#include "models/text/bpe.h"
+#include "models/text/tokenizer/learn_merges.h"
 #include "tests/catch.h"
 #include "tests/exercises/marking.h"
 
@@ -73,7 +73,8 @@ static const std::vector<std::pair<std::string, int>> corpus = {{"low", 5},    {
 
 TEST_CASE("learn: the rules that the library learns from the same text") {
     std::vector<Word> words;
-    plaingrad::models::text::WordCounts counts;
+    using namespace plaingrad::models::text::tokenizer;  // NOLINT
+    WordCounts counts;
     for (const auto& [word, count] : corpus) {
         words.push_back({characters(word), count});
         for (int i = 0; i < count; ++i)
@@ -82,7 +83,7 @@ TEST_CASE("learn: the rules that the library learns from the same text") {
     std::string rules = "#version: 0.2\n";
     for (const Pair& rule : learn(words, 12))
         rules += text(rule) + "\n";
-    const std::string expected = plaingrad::models::text::Bpe::learn(counts, 12, 1).codes();
+    const std::string expected = codes_of(learn_word_merges(counts, 12).rules);
     exercise.expect(rules == expected, "learn finds other rules:\n", rules, "expected:\n", expected);
 }
 

@@ -14,7 +14,7 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
-#include "tests/models/small.h"
+#include "tests/models/folder_of_others.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -527,25 +527,27 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
         }
 }
 
-TEST_CASE("hugging face folder: files of the text are copied", "[models][hugging_face]") {
+TEST_CASE("hugging face folder: files of the text are copied, a tokenizer's older ones as tokenizer.json",
+          "[models][hugging_face]") {
     const tests::Folder from, to;
-    // All that transformers writes beside a model's weights.
-    const std::vector<std::string> names = {"tokenizer.json",
-                                            "tokenizer_config.json",
-                                            "special_tokens_map.json",
-                                            "added_tokens.json",
-                                            "vocab.json",
-                                            "merges.txt",
-                                            "vocab.txt",
-                                            "generation_config.json",
-                                            "chat_template.jinja"};
-    for (const std::string& name : names)
-        from.write(name, "of " + name);
+    const std::vector<std::string> copied = {"tokenizer_config.json", "special_tokens_map.json",
+                                             "generation_config.json", "chat_template.jinja"};
+    for (const std::string& name : copied)
+        from.write(name, "{}" + std::string(name.size(), ' '));
+    from.write("vocab.txt", tests::kBertWords);
     from.write("notes.md", "x");
     hugging_face::write_text_files(hugging_face::read_text_files(from.path), to.path);
-    CHECK(to.files() == std::ssize(names));
-    for (const std::string& name : names)
-        CHECK(content(to / name) == "of " + name);
-    hugging_face::write_text_files(hugging_face::read_text_files(from.path), from.path);
-    CHECK(content(from / "vocab.txt") == "of vocab.txt");
+    CHECK(to.files() == std::ssize(copied) + 1);
+    for (const std::string& name : copied)
+        CHECK(content(to / name) == content(from / name));
+    const auto same = [](const tests::Folder& a, const tests::Folder& b) {
+        const std::string text = "The lovely [MASK], äb.";
+        return text::Tokenizer::open(a.path).encode(text) == text::Tokenizer::open(b.path).encode(text);
+    };
+    CHECK(same(from, to));
+    const tests::Folder again;
+    hugging_face::write_text_files(hugging_face::read_text_files(to.path), again.path);
+    CHECK(content(again / "tokenizer.json") == content(to / "tokenizer.json"));
+    to.write("tokenizer.json", "{}");
+    CHECK(contains(error_of([&] { hugging_face::read_text_files(to.path); }), "tokenizer.json: "));
 }

@@ -1,5 +1,5 @@
 // Merging symbols: short and long words, by two methods, give what trying all pairs gives.
-#include "models/text/pair_table.h"
+#include "models/text/tokenizer/pair_table.h"
 
 #include <map>
 
@@ -8,7 +8,7 @@
 
 using namespace plaingrad;  // NOLINT
 using autograd::Rng;
-using models::text::PairTable;
+using models::text::tokenizer::PairTable;
 using Word = std::vector<int32_t>;
 
 namespace {
@@ -65,7 +65,8 @@ TEST_CASE("pair table: the first pair of the smallest rank is merged, again and 
             while (static_cast<int32_t>(word.size()) < size)
                 word.push_back(draw(6));
             Word fast = word;
-            table.apply(fast);
+            models::text::tokenizer::Dropout none;
+            table.apply(fast, none);
             CAPTURE(seed, word);
             CHECK(fast == merged(word, rules));
         }

@@ -1,14 +1,13 @@
-// Pre-tokens of Llama 3 and Qwen2 (GPT-2's are in test_byte_bpe.cpp). The rows are what the library
-// `tokenizers` 0.23.3 cuts with these expressions.
-#include "models/text/pre_tokens.h"
+// Pre-tokens of GPT-2, Llama 3 and Qwen2.
+#include "models/text/tokenizer/pre_tokens.h"
 
 #include <string>
 #include <vector>
 
 #include "tests/catch.h"
 
-using namespace plaingrad;     // NOLINT
-using namespace models::text;  // NOLINT
+using namespace plaingrad;                // NOLINT
+using namespace models::text::tokenizer;  // NOLINT
 
 namespace {
 
@@ -25,6 +24,44 @@ std::string divided(std::string_view text, PreTokens kind) {
 
 }  // namespace
 
+// The rows were checked with Python's re, with classes written out from unicodedata.
+TEST_CASE("pre-tokens: GPT-2", "[text][bpe]") {
+    struct Row {
+        std::string text, tokens;
+    };
+    const std::vector<Row> table = {
+        {"Hello world", "Hello| world"},
+        {"Hello, world!!  It's 3.14", "Hello|,| world|!!| | It|'s| 3|.|14"},
+        {"we'll they've I'm he'd you're can't", "we|'ll| they|'ve| I|'m| he|'d| you|'re| can|'t"},
+        {"IT'S 'same ''s", "IT|'|S| '|same| ''|s"},
+        {"'llama 're", "'ll|ama| '|re"},
+        {"a  b", "a| | b"},
+        {"a   b", "a|  | b"},
+        {"a \n b", "a| \n| b"},
+        {"a\nb", "a|\n|b"},
+        {"a\n\nb", "a|\n|\n|b"},
+        {"a\n ", "a|\n "},
+        {"today\n \n", "today|\n \n"},
+        {" ", " "},
+        {"   ", "   "},
+        {"\t\tx", "\t|\t|x"},
+        {" \tx", " |\t|x"},
+        {"abc123 456def", "abc|123| 456|def"},
+        {"a_b-c ...d", "a|_|b|-|c| ...|d"},
+        {"größe日本語 Ⅷ½x", "größe日本語| Ⅷ½|x"},
+        {"e\xcc\x81", "e|\xcc\x81"},                              // a mark is not a letter
+        {"a\xc2\xa0\xe3\x80\x80z", "a|\xc2\xa0|\xe3\x80\x80|z"},  // U+00A0, U+3000
+        {"\xc2\xa0z \xc2\xa0z", "\xc2\xa0|z| |\xc2\xa0|z"},       // only U+0020 goes with a word
+        {"a\xff\xc3 \xe2\x82z", "a|\xff\xc3| \xe2\x82|z"},        // not UTF-8
+        {std::string("a\0\x7f b", 5),
+         std::string("a|\0\x7f| b", 7)}};  // control characters count as punctuation
+    for (const Row& row : table) {
+        CAPTURE(row.text);
+        CHECK(divided(row.text, PreTokens::gpt2) == row.tokens);
+    }
+}
+
+// The rows are what the library `tokenizers` 0.23.3 cuts with these expressions.
 TEST_CASE("pre-tokens: Llama 3 and Qwen2", "[text][bpe]") {
     struct Row {
         std::string text, llama3, qwen2;

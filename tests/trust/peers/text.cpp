@@ -2,9 +2,8 @@
 //
 // usage: text bleu TOKENS SMOOTHING LOWER EFFECTIVE HYPOTHESES REFERENCE...   (LOWER, EFFECTIVE: 0 or 1)
 //            writes the score, with all its digits, the lengths, and the signature
-//        text learn MERGES MIN_COUNT TEXT        writes the codes
+//        text learn MERGES TEXT                  writes the codes
 //        text apply CODES TEXT                   writes each line in pieces
-//        text undo TEXT                          writes each line in words again
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -12,7 +11,8 @@
 
 #include "autograd/base/check.h"
 #include "models/text/bleu.h"
-#include "models/text/bpe.h"
+#include "models/text/learn_tokenizer.h"
+#include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;          // NOLINT
 using namespace plaingrad::models;  // NOLINT
@@ -51,21 +51,27 @@ void score(const Words& words) {
 }
 
 void learn(const Words& words) {
-    text::WordCounts counts;
-    for (const std::string& line : lines_of(words[2]))
-        counts.add_line(line);
-    std::cout << text::Bpe::learn(counts, std::stoll(words[0]), std::stoll(words[1])).codes();
-}
-
-void apply(const Words& words) {
-    const text::Bpe bpe = text::Bpe::from_codes(read(words[0]), words[0]);
+    text::tokenizer::WordCounts counts;
     for (const std::string& line : lines_of(words[1]))
-        std::cout << bpe.apply(line) << '\n';
+        counts.add_line(line);
+    const auto merges = text::tokenizer::learn_word_merges(counts, std::stoll(words[0]));
+    std::cout << text::tokenizer::codes_of(merges.rules);
 }
 
-void undo(const Words& words) {
-    for (const std::string& line : lines_of(words[0]))
-        std::cout << text::Bpe::undo(line) << '\n';
+// The vocabulary is learned from the same lines, and has all of their pieces.
+void apply(const Words& words) {
+    const Words lines = lines_of(words[1]);
+    const text::Tokenizer tokenizer = text::learn_pieces(
+        {lines.begin(), lines.end()}, {.tokenized = true, .codes = read(words[0]), .codes_file = words[0]});
+    for (const std::string& line : lines) {
+        std::string written;
+        for (const std::string& piece : tokenizer.pieces(line)) {
+            const bool ends = piece.ends_with("</w>");
+            written.append(written.empty() ? "" : " ");
+            written.append(ends ? piece.substr(0, piece.size() - 4) : piece + "@@");
+        }
+        std::cout << written << '\n';
+    }
 }
 
 }  // namespace
@@ -76,14 +82,12 @@ int main(int argc, char** argv) {
     try {
         if (task == "bleu" && words.size() >= 6)
             score(words);
-        else if (task == "learn" && words.size() == 3)
+        else if (task == "learn" && words.size() == 2)
             learn(words);
         else if (task == "apply" && words.size() == 2)
             apply(words);
-        else if (task == "undo" && words.size() == 1)
-            undo(words);
         else
-            autograd::check(false, "usage: text bleu|learn|apply|undo ...; see tests/trust/peers/text.cpp");
+            autograd::check(false, "usage: text bleu|learn|apply ...; see tests/trust/peers/text.cpp");
     } catch (const autograd::Error& e) {
         std::cerr << e.what() << '\n';
         return 1;

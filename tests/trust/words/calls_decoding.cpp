@@ -7,7 +7,7 @@
 #include "models/rows.h"
 #include "models/sampling.h"
 #include "models/stepper.h"
-#include "models/text/parallel.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/transformer.h"
 #include "models/translator.h"
 #include "models/writer.h"
@@ -101,19 +101,13 @@ std::vector<std::vector<Hypothesis>> searched(const BeamOptions& options) {
     return beam_search(*begun(), options);
 }
 
-text::Codec codec() {
-    text::ParallelText texts;
-    texts.pairs = {{"a b", "c d", 1}};
-    return text::Codec::learn(texts, {.merges = 0});
-}
 std::vector<Translation> translated(const TranslationOptions& options) {
-    return translate(pair(), codec(), {"a b"}, options);
+    return translate(pair(), text::learn_pieces({"a b", "c d"}, {.merges = 0}), {"a b"}, options);
 }
 Writer writer(bool lines = false) {
-    Writer one{.model = LanguageModel(small(), kRng)};
-    one.characters.add("abcde", "text");
-    one.lines = lines;
-    return one;
+    return {.model = LanguageModel(small(), kRng),
+            .tokenizer = text::learn_characters({"abcde"}, lines),
+            .lines = lines};
 }
 
 }  // namespace

@@ -6,16 +6,11 @@
 #include "models/text/alignment.h"
 #include "models/text/batches.h"
 #include "models/text/bleu.h"
-#include "models/text/bpe.h"
-#include "models/text/byte_bpe.h"
-#include "models/text/characters.h"
-#include "models/text/codec.h"
+#include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
-#include "models/text/pre_tokens.h"
-#include "models/text/pretrained_tokenizer.h"
 #include "models/text/stops.h"
-#include "models/text/vocabulary.h"
+#include "models/text/tokenizer/learn_merges.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {
@@ -33,29 +28,17 @@ const autograd::Tensor kAttention = autograd::Tensor::ones({1, 2, 3, 4});  // (B
 MaskedTokens masked(const MaskingOptions& options, const Tokens& ids = kIds) {
     return mask_tokens(ids, options, Rng(1));
 }
-WordCounts words() {
-    WordCounts counts;
-    counts.add_line("low lower lowest");
-    return counts;
+Tokenizer words() { return learn_words({"low lower lowest"}); }
+Tokenizer pieces(const std::string& codes) {
+    return learn_pieces({"low lower"}, {.codes = codes, .codes_file = "codes"});
 }
-Bpe bpe() { return Bpe::learn(words(), 3, 1); }
-void allow(const std::string& vocabulary) {
-    Bpe one = bpe();
-    one.allow_only(vocabulary, 1, "file");
+void known(const std::string& text, int64_t line = 1) {
+    const Tokenizer tokenizer = learn_characters({"abc\n"});
+    check_known(tokenizer, text, tokenizer.encode(text), "text", line);
 }
-ParallelText texts() {
-    ParallelText all;
-    all.pairs = {{"a", "b", 1}};
-    return all;
-}
-Characters characters() {
-    Characters one;
-    one.add("abc", "text");
-    return one;
-}
-void add(const std::string& text) {
-    Characters one;
-    one.add(text, "text", 7);
+std::string streamed(int32_t id) {
+    const Tokenizer tokenizer = words();
+    return Tokenizer::Stream(tokenizer).add(id);
 }
 BleuScore scored(const BleuOptions& options) { return bleu({"a b"}, {{"a b"}}, options); }
 bool fitted(TooLong rule, int64_t longest) {
@@ -76,9 +59,6 @@ models::Settings& settings() {
 
 Calls calls_of_text() {
     return {
-        CALL(Vocabulary().word(4)),
-        CALL(Vocabulary().word(-1)),
-        CALL(Vocabulary().decode({0, 4})),
         CALL(models::text::Specials{.ends = {}}.end()),
         CALL(Stops({""})),
         CALL(Stops({"a", ""})),
@@ -108,43 +88,30 @@ Calls calls_of_text() {
         CALL(masked({.end_id = 9}, Tokens(1, 2, {1, 2}, 0))),
         CALL(masked({.end_id = 9}, Tokens(0, 0, {}, 0))),
 
-        CALL(Bpe::learn(words(), -1)),
-        CALL(Bpe::learn(words(), 3, 0)),
-        CALL(Bpe::from_codes("one\n", "file")),
-        CALL(Bpe::from_codes("#version: 0.2\na b c\n", "file")),
-        CALL(Bpe::from_codes("#version: 0.3\na b\n", "file")),
-        CALL(Bpe::from_codes("\xff \xfe\n\n\n", "file")),
-        CALL(allow("low\n")),
-        CALL(allow("low x\n")),
-        CALL(allow("low 1 2\n")),
-        CALL(allow("low 99999999999999999999\n")),
-        CALL(bpe().apply("low", -0.1)),
-        CALL(bpe().apply("low", 1.1)),
-        CALL(bpe().apply("low", kNan)),
-        CALL(ByteBpe::learn("low", -1)),
-        CALL(ByteBpe::learn("low", 1, 0)),
-        CALL(ByteBpe::from_merges("low\n", "file")),
-        CALL(ByteBpe::from_merges("#version: 0.2\nl o\nxy z\n", "file")),
-        CALL(ByteBpe().decode({-1})),
-        CALL(ByteBpe().decode({300})),
-        CALL(ByteBpe().save("/no/such/folder", 10)),
-        CALL(add("\xff")),
-        CALL(add("ab\ncd\xc3")),
-        CALL(characters().encode("abx", "text")),
-        CALL(characters().encode("ab\nx", "text", 7)),
-        CALL(characters().encode("\xff", "text")),
-        CALL(characters().decode(0)),
-        CALL(characters().decode(7)),
-        CALL(characters().decode(-1)),
-        CALL(characters().decode({4, 99})),
-        CALL(Characters::from_description("aa", "file")),
-        CALL(Characters::from_description("ba", "file")),
-        CALL(Characters::from_description("\xff", "file")),
-        CALL(Codec::learn(texts(), {.pieces = "letters"})),
-        CALL(Codec::learn(texts(), {.merges = -1})),
-        CALL(Codec::learn(texts(), {}, "a b c\n", "codes")),
-        CALL(Codec::from_metadata({}, "file")),
-        CALL(Codec::from_metadata({{"translate.codes", "x"}}, "file")),
+        CALL(words().decode({7})),
+        CALL(words().piece(-1)),
+        CALL(streamed(7)),
+        CALL(words().encode("low", {.dropout = -0.1})),
+        CALL(words().encode("low", {.dropout = 1.1})),
+        CALL(words().encode("low", {.dropout = kNan})),
+        CALL(words().encode_texts({})),
+        CALL(words().encode_texts({"a", "b", "c"})),
+        CALL(words().save("/no/such/folder")),
+        CALL(learn_word_piece("abc", 9).encode("abc", {.max_length = 1})),
+        CALL(learn_words({"low <unk>"})),
+        CALL(learn_pieces({"low"}, {.merges = -1})),
+        CALL(learn_byte_pairs("low", -1)),
+        CALL(pieces("one\n")),
+        CALL(pieces("#version: 0.2\na b c\n")),
+        CALL(pieces("#version: 0.2\nabc\n")),
+        CALL(pieces("#version: 0.3\na b\n")),
+        CALL(pieces("\xff \xfe\n\n\n")),
+        CALL(known("abx")),
+        CALL(known("ab\nx", 7)),
+        CALL(known("\xff")),
+        CALL(Tokenizer("", "file")),
+        CALL(Tokenizer("{}", "file")),
+        CALL(Tokenizer(R"({"model": {"type": "Unigram", "vocab": [["a", -1.5]]}})", "file")),
 
         CALL(make_batches({{1, 1}}, {.batch_tokens = 0})),
         CALL(make_batches({{1, 1}}, {.bucket = 0})),
@@ -172,9 +139,9 @@ Calls calls_of_text() {
         CALL(read_file("/dev/null")),
         CALL(read_lines("/no/such/file")),
         CALL(read_pairs("/no/such/file")),
-        CALL(PretrainedTokenizer::open("/no/such/folder")),
-        CALL(PretrainedTokenizer::open("/dev/null")),
-        CALL(PretrainedTokenizer::open("")),
+        CALL(Tokenizer::open("/no/such/folder")),
+        CALL(Tokenizer::open("/dev/null")),
+        CALL(Tokenizer::open("")),
 
         CALL(models::parse_integer("--steps", "x")),
         CALL(models::parse_integer("--steps", "")),

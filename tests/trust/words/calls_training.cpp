@@ -21,7 +21,7 @@ struct Model {
     Linear layer{2, 2, Rng(1)};
     std::vector<NamedParameter> all = parameters(layer);
     StepLoss loss(Real factor) const {
-        return {.loss = autograd::sum(layer(Tensor::full({1, 2}, factor), Mode::eval())), .tokens = 1};
+        return {.loss = autograd::sum(layer(Tensor::full({1, 2}, factor))), .tokens = 1};
     }
 };
 Adam adam(const AdamOptions& options) { return {Model().all, options}; }

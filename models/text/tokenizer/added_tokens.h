@@ -1,0 +1,47 @@
+// Tokens that were added to a model's vocabulary, such as "<|endoftext|>" and "[MASK]". The tokenizer looks
+// for them before it does anything else with a text, and never splits them.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "models/text/tokenizer/normalizer.h"
+#include "models/text/tokenizer/vocabulary.h"
+
+namespace plaingrad::models::text::tokenizer {
+
+struct AddedToken {
+    std::string content;
+    int32_t id = 0;
+    bool single_word = false;  // the token is found only where no character of a word is beside it
+    bool lstrip = false;       // the token includes the white space before it,
+    bool rstrip = false;       // and after it
+    bool normalized = false;   // the token is normalized, and looked for in the normalized text
+    bool special = false;      // decoding without special tokens leaves it out
+    std::string pattern = "";  // the text to look for: the content, normalized if `normalized`
+};
+
+class AddedTokens {
+public:
+    // Reads one member of "added_tokens" in tokenizer.json, which has an "id", or of "added_tokens_decoder"
+    // in tokenizer_config.json, whose key is the id.
+    static AddedToken from(const Part& part);
+
+    void add(AddedToken token, const Normalizer& normalizer);
+    const std::vector<AddedToken>& all() const { return tokens_; }
+    const AddedToken* find(std::string_view content) const;  // null if there is none
+
+    // Cuts a text at the tokens. If several begin at the same place, the longest counts. Calls between() for
+    // each text between two tokens that is not empty, and token() with each token's id. normalized: whether
+    // to look only for tokens that are normalized, or only for those that are not.
+    void cut(std::string_view text, bool normalized, const std::function<void(std::string_view)>& between,
+             const std::function<void(int32_t)>& token) const;
+
+private:
+    const AddedToken* at_start(std::string_view text, bool normalized) const;
+
+    std::vector<AddedToken> tokens_;
+    std::array<std::vector<std::size_t>, 256> by_first_byte_;  // the longest pattern first
+};
+
+}  // namespace plaingrad::models::text::tokenizer

@@ -1,0 +1,227 @@
+#include "models/text/tokenizer/learn_merges.h"
+
+#include <set>
+#include <tuple>
+
+#include "autograd/base/check.h"
+#include "models/text/lines.h"
+#include "models/text/tokenizer/byte_alphabet.h"
+#include "nn/checkpoint/metadata.h"
+#include "nn/utf8.h"
+
+namespace plaingrad::models::text::tokenizer {
+
+using autograd::check;
+using nn::checkpoint::check_file;
+
+void WordCounts::add(std::string_view word, int64_t times) {
+    if (word.empty())
+        return;
+    const auto [place, is_new] = places_.try_emplace(std::string(word), words_.size());
+    if (is_new) {
+        words_.emplace_back(word);
+        counts_.push_back(0);
+    }
+    counts_[place->second] += times;
+}
+
+void WordCounts::add_line(std::string_view line) {
+    for (std::size_t at = 0; at < line.size();) {
+        const std::size_t end = std::min(line.find(' ', at), line.size());
+        add(line.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+uint64_t key(int32_t left, int32_t right) {
+    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+}
+
+// Of two overlapping places, the first one counts: x x x becomes xx x.
+void merge(std::vector<int32_t>& word, int32_t left, int32_t right, int32_t merged) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        const bool here = i + 1 < word.size() && word[i] == left && word[i + 1] == right;
+        word[size++] = here ? merged : word[i];
+        i += here ? 1 : 0;
+    }
+    word.resize(size);
+}
+
+// The words while rules are learned, and how often each pair occurs in them. It is fast because a rule
+// changes only the words that have its pair, and only the pairs of these words are counted again.
+class Learner {
+public:
+    struct Pair {
+        int32_t left = 0, right = 0;
+        int64_t count = 0, ordered = 0;  // ordered: the count that order_ has
+        std::vector<std::size_t> words;  // all that have the pair, and some that had it
+    };
+
+    Learner(const Strings& symbols, std::vector<SymbolWord> words)
+        : words_(std::move(words)), order_(Less{symbols}) {
+        for (std::size_t w = 0; w < words_.size(); ++w)
+            count(w, 1, kAny);
+        update_order();
+    }
+
+    // The next pair to learn; null if none occurs twice.
+    const Pair* first() const { return order_.empty() ? nullptr : order_.rbegin()->pair; }
+
+    void apply(const Pair& pair, int32_t merged) {
+        for (const std::size_t w : std::vector<std::size_t>(pair.words)) {
+            count(w, -1, merged);
+            merge(words_[w].symbols, pair.left, pair.right, merged);
+            count(w, 1, merged);
+        }
+        update_order();
+    }
+
+private:
+    static constexpr int32_t kAny = -1;
+
+    struct Ordered {
+        int64_t count;
+        Pair* pair;
+    };
+    struct Less {
+        const Strings& symbols;
+        bool operator()(const Ordered& a, const Ordered& b) const {
+            const auto name = [&](int32_t id) -> const std::string& {
+                return symbols[static_cast<std::size_t>(id)];
+            };
+            return std::tie(a.count, name(a.pair->left), name(a.pair->right)) <
+                   std::tie(b.count, name(b.pair->left), name(b.pair->right));
+        }
+    };
+
+    // Adds the pairs of a word to the counts, or with sign -1 subtracts them. Only pairs with the symbol
+    // `merged` can be new in it.
+    void count(std::size_t w, int64_t sign, int32_t merged) {
+        const std::vector<int32_t>& word = words_[w].symbols;
+        for (std::size_t i = 1; i < word.size(); ++i) {
+            const int32_t left = word[i - 1], right = word[i];
+            Pair& pair = pairs_[key(left, right)];
+            pair.count += sign * words_[w].count;
+            changed_.push_back(&pair);
+            const bool may_be_new = sign > 0 && (merged == kAny || left == merged || right == merged);
+            if (may_be_new && (pair.words.empty() || pair.words.back() != w)) {
+                pair.left = left;
+                pair.right = right;
+                pair.words.push_back(w);
+            }
+        }
+    }
+
+    void update_order() {
+        for (Pair* pair : changed_)
+            if (pair->count != pair->ordered) {
+                order_.erase({pair->ordered, pair});
+                pair->ordered = pair->count;
+                if (pair->count >= 2)
+                    order_.insert({pair->count, pair});
+            }
+        changed_.clear();
+    }
+
+    std::vector<SymbolWord> words_;
+    std::unordered_map<uint64_t, Pair> pairs_;  // their addresses are stable
+    std::vector<Pair*> changed_;                // since the last update_order, some twice
+    std::set<Ordered, Less> order_;
+};
+
+// The place of each symbol.
+class Places {
+public:
+    explicit Places(Strings& symbols) : symbols_(symbols) {
+        for (const std::string& symbol : symbols)
+            places_.emplace(symbol, places_.size());
+    }
+    int32_t add(const std::string& symbol) {  // its place, new or old
+        const auto [place, is_new] = places_.try_emplace(symbol, places_.size());
+        if (is_new)
+            symbols_.push_back(symbol);
+        return static_cast<int32_t>(place->second);
+    }
+
+private:
+    Strings& symbols_;
+    std::unordered_map<std::string, std::size_t> places_;
+};
+
+}  // namespace
+
+Merges learn_merges(Strings symbols, std::vector<SymbolWord> words, int64_t merges) {
+    check(merges >= 0, "[learn_merges] merges must be at least 0: got ", merges);
+    Merges all = {std::move(symbols), {}};
+    Places places(all.symbols);
+    Learner learner(all.symbols, std::move(words));
+    for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
+        const std::string &left = all.symbols[static_cast<std::size_t>(pair->left)],
+                          &right = all.symbols[static_cast<std::size_t>(pair->right)];
+        all.rules.emplace_back(left, right);
+        learner.apply(*pair, places.add(left + right));
+    }
+    return all;
+}
+
+Merges learn_word_merges(const WordCounts& counts, int64_t merges) {
+    Strings symbols;
+    Places places(symbols);
+    std::vector<SymbolWord> words;
+    for (int64_t i = 0; i < counts.size(); ++i) {
+        words.push_back({{}, counts.count(i)});
+        for (std::string_view left = counts.word(i); !left.empty();) {
+            const std::size_t length = nn::first_code_point(left).length;
+            words.back().symbols.push_back(
+                places.add(std::string(left.substr(0, length)) + (left.size() == length ? "</w>" : "")));
+            left.remove_prefix(length);
+        }
+    }
+    return learn_merges(std::move(symbols), std::move(words), merges);
+}
+
+Merges learn_byte_merges(const WordCounts& counts, int64_t merges) {
+    Strings symbols;
+    int32_t places[256];
+    for (const char byte : byte_alphabet().order) {
+        places[static_cast<unsigned char>(byte)] = static_cast<int32_t>(symbols.size());
+        symbols.push_back(byte_alphabet().character[static_cast<unsigned char>(byte)]);
+    }
+    std::vector<SymbolWord> words;
+    for (int64_t i = 0; i < counts.size(); ++i) {
+        words.push_back({{}, counts.count(i)});
+        for (const char byte : counts.word(i))
+            words.back().symbols.push_back(places[static_cast<unsigned char>(byte)]);
+    }
+    return learn_merges(std::move(symbols), std::move(words), merges);
+}
+
+static const std::string kVersion = "#version: 0.2";
+
+std::string codes_of(const std::vector<MergeRule>& rules) {
+    std::string lines = kVersion + "\n";
+    for (const auto& [left, right] : rules)
+        lines.append(left).append(" ").append(right).append("\n");
+    return lines;
+}
+
+std::vector<MergeRule> read_codes(std::string_view text, const std::string& where) {
+    const Strings lines = lines_of(text, where);
+    check_file(lines[0].starts_with(kVersion), where, ":1: merges must begin with a line '", kVersion, "'");
+    std::vector<MergeRule> rules;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        const std::size_t space = lines[i].find(' ');
+        check_file(space > 0 && space != std::string::npos && lines[i].rfind(' ') == space &&
+                       !lines[i].ends_with(' '),
+                   where, ":", i + 1, ": a line must have two symbols with a space between");
+        rules.emplace_back(lines[i].substr(0, space), lines[i].substr(space + 1));
+    }
+    return rules;
+}
+
+}  // namespace plaingrad::models::text::tokenizer
