@@ -14,15 +14,16 @@ namespace plaingrad::models::text::tokenizer {
 using autograd::check;
 using nn::checkpoint::check_file;
 
-void WordCounts::add(std::string_view word, int64_t times) {
+int32_t WordCounts::add(std::string_view word, int64_t times) {
     if (word.empty())
-        return;
+        return -1;
     const auto [place, is_new] = places_.try_emplace(std::string(word), words_.size());
     if (is_new) {
         words_.emplace_back(word);
         counts_.push_back(0);
     }
     counts_[place->second] += times;
+    return static_cast<int32_t>(place->second);
 }
 
 void WordCounts::add_line(std::string_view line) {
@@ -134,55 +135,35 @@ private:
     std::set<Ordered, Less> order_;
 };
 
-// The place of each symbol.
-class Places {
-public:
-    explicit Places(Strings& symbols) : symbols_(symbols) {
-        for (const std::string& symbol : symbols)
-            places_.emplace(symbol, places_.size());
-    }
-    int32_t add(const std::string& symbol) {  // its place, new or old
-        const auto [place, is_new] = places_.try_emplace(symbol, places_.size());
-        if (is_new)
-            symbols_.push_back(symbol);
-        return static_cast<int32_t>(place->second);
-    }
-
-private:
-    Strings& symbols_;
-    std::unordered_map<std::string, std::size_t> places_;
-};
-
 }  // namespace
 
 Merges learn_merges(Strings symbols, std::vector<SymbolWord> words, int64_t merges) {
     check(merges >= 0, "[learn_merges] merges must be at least 0: got ", merges);
-    Merges all = {std::move(symbols), {}};
-    Places places(all.symbols);
-    Learner learner(all.symbols, std::move(words));
+    WordCounts all;  // the symbols, each with its place
+    for (const std::string& symbol : symbols)
+        all.add(symbol);
+    std::vector<MergeRule> rules;
+    Learner learner(all.words(), std::move(words));
     for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
-        const std::string &left = all.symbols[static_cast<std::size_t>(pair->left)],
-                          &right = all.symbols[static_cast<std::size_t>(pair->right)];
-        all.rules.emplace_back(left, right);
-        learner.apply(*pair, places.add(left + right));
+        rules.emplace_back(all.word(pair->left), all.word(pair->right));
+        learner.apply(*pair, all.add(rules.back().first + rules.back().second));
     }
-    return all;
+    return {all.words(), std::move(rules)};
 }
 
 Merges learn_word_merges(const WordCounts& counts, int64_t merges) {
-    Strings symbols;
-    Places places(symbols);
+    WordCounts symbols;
     std::vector<SymbolWord> words;
     for (int64_t i = 0; i < counts.size(); ++i) {
         words.push_back({{}, counts.count(i)});
         for (std::string_view left = counts.word(i); !left.empty();) {
             const std::size_t length = nn::first_code_point(left).length;
             words.back().symbols.push_back(
-                places.add(std::string(left.substr(0, length)) + (left.size() == length ? "</w>" : "")));
+                symbols.add(std::string(left.substr(0, length)) + (left.size() == length ? "</w>" : "")));
             left.remove_prefix(length);
         }
     }
-    return learn_merges(std::move(symbols), std::move(words), merges);
+    return learn_merges(symbols.words(), std::move(words), merges);
 }
 
 Merges learn_byte_merges(const WordCounts& counts, int64_t merges) {

@@ -15,10 +15,12 @@ namespace plaingrad::models::text::tokenizer {
 // The words of a text in the order of their first occurrence, and how often each occurs.
 class WordCounts {
 public:
-    void add(std::string_view word, int64_t times = 1);  // an empty word is ignored
-    void add_line(std::string_view line);                // words separated by spaces
+    // Its place, new or old. An empty word is ignored.
+    int32_t add(std::string_view word, int64_t times = 1);
+    void add_line(std::string_view line);  // words separated by spaces
 
     int64_t size() const { return std::ssize(words_); }
+    const std::vector<std::string>& words() const { return words_; }
     const std::string& word(int64_t i) const { return words_[static_cast<std::size_t>(i)]; }
     int64_t count(int64_t i) const { return counts_[static_cast<std::size_t>(i)]; }
 
