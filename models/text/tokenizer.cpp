@@ -109,10 +109,12 @@ private:
 
 }  // namespace
 
-Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout) const {
+Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const {
     Ids ids;
     if (const Features* features = std::get_if<Features>(&pipeline_->model)) {
-        features->append(words(text), ids, dropout);
+        const std::vector<std::string> all = words(text);
+        cut = std::ssize(all) > features->options().max_words;
+        features->append(all, ids, dropout);
         return ids;
     }
     Memory memory(*pipeline_, dropout);
@@ -130,11 +132,11 @@ Encoding Tokenizer::encode_texts(const std::vector<std::string_view>& texts,
                     "[Tokenizer] dropout must be a probability, from 0 to 1: got ", options.dropout);
     Dropout dropout = {options.dropout, options.rng};
     std::vector<Ids> ids;
+    bool cut = false;  // of a classifier's words
     for (const std::string_view text : texts)
-        ids.push_back(ids_of(text, dropout));
+        ids.push_back(ids_of(text, dropout, cut));
     Encoding all = pipeline_->around(std::move(ids), options.add_special_tokens, options.max_length);
-    if (max_words() > 0)
-        all.cut = all.cut || std::ssize(words(texts[0])) > max_words();
+    all.cut = all.cut || cut;
     return all;
 }
 

@@ -126,7 +126,7 @@ public:
 private:
     using Word = std::function<void(std::string_view word)>;
     void split(std::string_view text, const Word& word, const std::function<void(int32_t)>& token) const;
-    std::vector<int32_t> ids_of(std::string_view text, tokenizer::Dropout& dropout) const;
+    std::vector<int32_t> ids_of(std::string_view text, tokenizer::Dropout& dropout, bool& cut) const;
     std::vector<std::string> tokens(const std::vector<int32_t>& ids, const DecodeOptions& options) const;
 
     std::shared_ptr<const std::string> json_;
