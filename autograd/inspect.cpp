@@ -75,15 +75,6 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
 
 void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
-// Watches may end in any order: this one may be in the middle of the chain.
-OpWatch::~OpWatch() {
-    OpWatch** at = &active_;
-    while (*at != nullptr && *at != this)
-        at = &(*at)->before_;
-    if (*at != nullptr)
-        *at = before_;
-}
-
 const std::string* OpWatch::name_of(const Ref<Node>& node) const {
     for (const auto& [parameter, name] : names_)
         if (node && parameter == node)

@@ -38,7 +38,7 @@ public:
         for (const Named& parameter : parameters)
             names_.emplace_back(detail::node_of(parameter.tensor), parameter.name);
     }
-    virtual ~OpWatch();
+    virtual ~OpWatch() { active_ = before_; }
 
     // Inside a composite op: while a Pause exists, nothing is seen.
     struct Pause : ThreadSwitch<Pause> {};

@@ -37,19 +37,9 @@ const Real* numbers_of(const PackedNumbers& packed, const Shape& weight, bool tr
 
 }  // namespace
 
-PackedWeights::Use::~Use() {
-    Use** at = &last_;
-    while (*at != nullptr && *at != this)
-        at = &(*at)->before_;
-    if (*at != nullptr)
-        *at = before_;
-}
-
-const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
-    const Real* const end = b + (g.b_transposed ? (g.n - 1) * g.ldb + g.k : (g.k - 1) * g.ldb + g.n);
-    check(b >= weight.data() && end <= weight.data() + weight.numel(), "[PackedWeights] a factor (", g.k,
-          ", ", g.n, ") does not lie within weight ", weight.shape());
-    const std::tuple key(b, g.n, g.k, g.ldb, g.b_transposed, p, std::string_view(kernels::cpu().name));
+const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, Precision p) {
+    const Real* const b = weight.data();
+    const std::tuple key(b, g.n, g.k, g.b_transposed, p, std::string_view(kernels::cpu().name));
     auto at = entries_.find(key);
     if (at == entries_.end() || !at->second.weight.is_current()) {
         const Tensor copy = Tensor::uninitialized({kernels::packed_size(g.n, g.k, p)});
@@ -75,10 +65,9 @@ const Real* right_operand(kernels::Gemm& g, const Tensor& weight, Precision p) {
         g.b_packed = true;
         return numbers_of(*packed, weight.shape(), g.b_transposed, p);
     }
-    const Real* const b = weight.data();
     PackedWeights* const packed = PackedWeights::active();
     g.b_packed = packed != nullptr;
-    return packed != nullptr ? packed->packed(g, weight, b, p) : b;
+    return packed != nullptr ? packed->packed(g, weight, p) : weight.data();
 }
 
 Tensor packed_rows(const Tensor& weight, const std::vector<int32_t>& ids) {

@@ -42,7 +42,7 @@ public:
     class Use {
     public:
         explicit Use(PackedWeights& weights) : weights_(weights), before_(std::exchange(last_, this)) {}
-        ~Use();  // in any order
+        ~Use() { last_ = before_; }
         Use(const Use&) = delete;
         Use& operator=(const Use&) = delete;
 
@@ -55,19 +55,17 @@ public:
     // nullptr: none is in use on this thread
     static PackedWeights* active() { return Use::last_ != nullptr ? &Use::last_->weights_ : nullptr; }
 
-    // The right operand of this product, whose numbers begin at `b`; throws Error unless all lie within the
-    // memory of `weight`. It is packed when it is first wanted, and again if the weight was written to since.
-    // It lasts until then. Operands that read the same memory in another shape are others.
-    const Real* packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision precision);
+    // The weight as the right operand of this product. It is packed when it is first wanted, and again if it
+    // was written to since. It lasts until then.
+    const Real* packed(const kernels::Gemm& g, const Tensor& weight, Precision precision);
 
 private:
     struct Entry {
         Saved weight;
         Tensor copy;
     };
-    // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision, kernels.
-    std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision, std::string_view>, Entry>
-        entries_;
+    // By all that decides what a copy holds: the numbers, n, k, whether transposed, precision, kernels.
+    std::map<std::tuple<const Real*, int64_t, int64_t, bool, Precision, std::string_view>, Entry> entries_;
 };
 
 // Replaces the numbers of a weight (K, N) by packed ones, for products in the precision that is active, and

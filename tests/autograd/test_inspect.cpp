@@ -252,24 +252,6 @@ TEST_CASE("OpWatch: of several, the last one sees the ops; when it ends, the one
     CHECK((outer.forward == 1 && outer.backward == 1));
 }
 
-TEST_CASE("OpWatch: those that end before a later one are forgotten", "[graph][nan]") {
-    struct Counter : OpWatch {
-        void after_forward(const char*, const Tensor&, List<const Tensor*>) override { ++seen; }
-        void after_backward(const Node&) override {}
-        int seen = 0;
-    };
-    const Tensor x = Tensor::from({1}, {2});
-    Counter first;
-    std::optional<Counter> second(std::in_place), third(std::in_place), fourth(std::in_place);
-    second.reset();
-    sum(x);
-    CHECK((fourth->seen == 1 && third->seen == 0));
-    third.reset();
-    fourth.reset();
-    sum(x);
-    CHECK(first.seen == 1);
-}
-
 TEST_CASE("NanGuard: sees the ops of its own thread only", "[graph][nan]") {
     const NanGuard guard;
     const auto said = [] { return error_of([] { autograd::log(Tensor(-1)); }); };
