@@ -18,9 +18,11 @@
 
 #include "autograd/base/check.h"
 #include "models/text/learn_tokenizer.h"
+#include "tests/models/text/tokenizers.h"
 
 using namespace plaingrad;  // NOLINT
 using models::text::Tokenizer;
+using tests::streamed;
 using Ids = std::vector<int32_t>;
 
 namespace {
@@ -38,14 +40,6 @@ void write(const std::string& text) {
         std::cout << digits[byte >> 4] << digits[byte & 15];
     }
     std::cout << '\n';
-}
-
-std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
-    Tokenizer::Stream stream(tokenizer, false);
-    std::string text;
-    for (const int32_t id : ids)
-        text += stream.add(id);
-    return text + stream.finish();
 }
 
 void encode(const Tokenizer& tokenizer) {

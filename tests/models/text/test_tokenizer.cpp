@@ -13,11 +13,13 @@
 #include "tests/catch.h"
 #include "tests/dice.h"
 #include "tests/folder.h"
+#include "tests/models/text/tokenizers.h"
 
 using namespace plaingrad;  // NOLINT
 using models::text::kSos;
 using models::text::Tokenizer;
 using tests::Dice;
+using tests::streamed;
 using Ids = std::vector<int32_t>;
 using Strings = std::vector<std::string>;
 
@@ -151,14 +153,6 @@ void for_each_kind(Check check) {
         if (text == kBook)
             check(kind, ids);
     });
-}
-
-std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
-    Tokenizer::Stream stream(tokenizer, false);
-    std::string text;
-    for (const int32_t id : ids)
-        text += stream.add(id);
-    return text + stream.finish();
 }
 
 Ids operator+(Ids a, const Ids& b) {

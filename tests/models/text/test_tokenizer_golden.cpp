@@ -10,12 +10,14 @@
 
 #include "tests/catch.h"
 #include "tests/folder.h"
+#include "tests/models/text/tokenizers.h"
 
 using namespace plaingrad;  // NOLINT
 using models::text::Tokenizer;
 using nn::checkpoint::JsonReader;
 using tests::content;
 using tests::Folder;
+using tests::streamed;
 using Ids = std::vector<int32_t>;
 
 namespace {
@@ -108,14 +110,6 @@ std::string hex(uint64_t value) {
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
     return text;
-}
-
-std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
-    Tokenizer::Stream stream(tokenizer, false);
-    std::string text;
-    for (const int32_t id : ids)
-        text += stream.add(id);
-    return text + stream.finish();
 }
 
 }  // namespace
