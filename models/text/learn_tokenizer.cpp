@@ -91,7 +91,10 @@ static FileText file_of(const PieceOptions& o) {
         return file;
     }
     const std::string ends = R"({"type": "BPEDecoder", "suffix": "</w>"})";
-    file.pre_tokenizer = o.tokenized ? R"({"type": "WhitespaceSplit"})" : R"({"type": "Joiners"})";
+    file.pre_tokenizer = R"({"type": "Joiners"})";
+    if (o.tokenized)
+        file.pre_tokenizer =
+            R"({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": false})";
     file.decoder =
         o.tokenized ? ends : R"({"type": "Sequence", "decoders": [)" + ends + R"(, {"type": "Joiners"}]})";
     return file;
@@ -119,7 +122,7 @@ static WordCounts words_of(const Views& texts, const PieceOptions& o) {
     if (o.bytes)
         splitter.steps = {Split{PreTokens::gpt2}};
     else if (o.tokenized)
-        splitter.steps = {WhitespaceSplit{}};
+        splitter.steps = {SplitAt{" "}};
     else
         splitter.steps = {Joiners{}};
     WordCounts counts;

@@ -232,9 +232,7 @@ std::optional<int32_t> Tokenizer::unknown() const {
 
 bool Tokenizer::is_byte_level() const { return tokenizer::has<tokenizer::ByteLevel>(pipeline_->splitter); }
 bool Tokenizer::is_lower_case() const { return tokenizer::has<tokenizer::Lowercase>(pipeline_->normalizer); }
-bool Tokenizer::is_tokenized() const {
-    return tokenizer::has<tokenizer::WhitespaceSplit>(pipeline_->splitter);
-}
+bool Tokenizer::is_tokenized() const { return tokenizer::has<tokenizer::SplitAt>(pipeline_->splitter); }
 
 int64_t Tokenizer::max_words() const {
     const Features* features = std::get_if<Features>(&pipeline_->model);

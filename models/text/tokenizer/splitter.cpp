@@ -38,6 +38,15 @@ void cut(const Split& split, std::string_view text, bool, const Word& word) {
     }
 }
 
+void cut(const SplitAt& split, std::string_view text, bool, const Word& word) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(split.mark, begin), text.size());
+        if (end > begin)
+            word(text.substr(begin, end - begin));
+        begin = end + split.mark.size();
+    }
+}
+
 void cut(const Digits& digits, std::string_view text, bool, const Word& word) {
     isolate(text, is_numeric, !digits.individual_digits, word);
 }
@@ -99,7 +108,11 @@ void cut(const WordsAfter& words, std::string_view text, bool, const Word& word)
     word(text.substr(begin));
 }
 
-Split split_from(const Part& part) {
+Splitter::Step split_from(const Part& part) {
+    const bool isolated = part["behavior"].text() == "Isolated" && !part["invert"].flag();
+    const bool inverted = part["invert"].flag(), removed = part["behavior"].text() == "Removed";
+    if (const Part& mark = part["pattern"]["String"]; !mark.is_null() && removed && !inverted)
+        return SplitAt{mark.nonempty_text()};
     const Part& pattern = part["pattern"]["Regex"];
     const auto kind = pattern.is_null() ? std::nullopt : pre_tokens_of(pattern.text());
     part["pattern"].require(
@@ -107,10 +120,8 @@ Split split_from(const Part& part) {
         "is none of the expressions that are supported, GPT-2's, Llama 3's and Qwen2's: got ",
         pattern.is_null() ? "none" : nn::checkpoint::shown(pattern.text()));
     // These expressions match every character, so what stands between two matches is empty.
-    const bool isolated = part["behavior"].text() == "Isolated" && !part["invert"].flag();
-    const bool removed = part["behavior"].text() == "Removed" && part["invert"].flag();
-    part["behavior"].require(isolated || removed, "must be Isolated, or Removed with invert");
-    return {*kind};
+    part["behavior"].require(isolated || (removed && inverted), "must be Isolated, or Removed with invert");
+    return Split{*kind};
 }
 
 Metaspace metaspace_from(const Part& part) {

@@ -15,6 +15,9 @@ namespace plaingrad::models::text::tokenizer {
 struct Split {  // see models/text/tokenizer/pre_tokens.h
     PreTokens kind;
 };
+struct SplitAt {  // words are what stands between these marks
+    std::string mark;
+};
 struct Digits {  // numbers are words of their own
     bool individual_digits;
 };
@@ -35,8 +38,8 @@ struct WordsAfter {         // ours, for speed: a word begins at each mark that 
 
 class Splitter {
 public:
-    using Step =
-        std::variant<Split, Digits, BertWords, ByteLevel, Metaspace, WhitespaceSplit, Joiners, WordsAfter>;
+    using Step = std::variant<Split, SplitAt, Digits, BertWords, ByteLevel, Metaspace, WhitespaceSplit,
+                              Joiners, WordsAfter>;
     using Word = std::function<void(std::string_view)>;
 
     // From the "pre_tokenizer" of a tokenizer.json; null: the whole text is one word. Throws FileError for

@@ -436,3 +436,16 @@ TEST_CASE("learned: an empty text has no words", "[text]") {
     CHECK(learn_features({"", "low"}, {.min_count = 1}).encode("").empty());
     CHECK(learn_word_piece("\x01", 8).size() == 5);  // a control character, which the normalizer takes out
 }
+
+TEST_CASE("learned: text in tokens is split at spaces alone, as by learn-bpe and subword-nmt", "[text]") {
+    const std::string text =
+        "a\xc2\xa0"
+        "b  c d\te";  // U+00A0, two spaces, a tab
+    const Tokenizer t = learn_pieces({text}, {.tokenized = true, .merges = 0});
+    CHECK(t.words(text) == Strings{"a\xc2\xa0"
+                                   "b",
+                                   "c", "d\te"});
+    CHECK(t.decode(t.encode(text)) ==
+          "a\xc2\xa0"
+          "b c d\te");
+}

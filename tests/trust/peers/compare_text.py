@@ -100,8 +100,8 @@ def check_bleu(program, folder, rng):
 def check_bpe(program, folder, rng):
     """What differs; '' if nothing does; None if subword-nmt refuses to learn, or to apply what was learned."""
     lines = text_of(rng, rng.choice([1, 5, 30]), 20)
-    # Marks of pieces, and what is white space only here.
-    for old, new in [('@@', '@'), ('</w>', 'w'), ('\t', ' '), ('\u00a0', '-')]:
+    # Marks of pieces.
+    for old, new in [('@@', '@'), ('</w>', 'w')]:
         lines = [line.replace(old, new) for line in lines]
     text, merges = write(folder, 'text', lines), rng.choice([0, 1, 10, 50, 200])
     learned = io.StringIO()
@@ -119,7 +119,7 @@ def check_bpe(program, folder, rng):
         return None  # a file without rules
     bpe = apply_bpe.BPE(io.StringIO(codes))
     others = changed(rng, lines)
-    expected = ''.join(' '.join(bpe.process_line(line).split()) + '\n' for line in others)
+    expected = ''.join(' '.join(filter(None, bpe.process_line(line).split(' '))) + '\n' for line in others)
     pieces = ours(program, 'apply', write(folder, 'codes', codes.split('\n')[:-1]), write(folder, 'others', others))
     return '' if pieces == expected else 'pieces:\n%s\nsubword-nmt:\n%s' % (pieces, expected)
 
