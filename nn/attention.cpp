@@ -24,7 +24,7 @@ Linear joint(int64_t d_model, const std::vector<Part>& parts, const Rng& rng, co
     return side_by_side(d_model, parts, rng, {.bias = o.bias, .init = o.init});
 }
 
-Linear merging(int64_t width, int64_t d_model, const Rng& rng, const MultiHeadOptions& o) {
+Linear output_projection(int64_t width, int64_t d_model, const Rng& rng, const MultiHeadOptions& o) {
     return Linear(width, d_model, rng.fork("out_proj"), {.bias = o.bias && o.out_bias, .init = o.init});
 }
 
@@ -78,7 +78,7 @@ Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pas
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
                                        const MultiHeadOptions& o)
     : in_proj(joint(d_model, projections(d_model, n_heads_, o), rng, o)),
-      out_proj(merging(projections(d_model, n_heads_, o)[0].out, d_model, rng, o)),
+      out_proj(output_projection(projections(d_model, n_heads_, o)[0].out, d_model, rng, o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}
@@ -97,7 +97,7 @@ CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng
     : q_proj(joint(d_model, {projections(d_model, n_heads_, o)[0]}, rng, o)),
       kv_proj(joint(d_model, {projections(d_model, n_heads_, o)[1], projections(d_model, n_heads_, o)[2]},
                     rng, o)),
-      out_proj(merging(q_proj.weight->size(1), d_model, rng, o)),
+      out_proj(output_projection(q_proj.weight->size(1), d_model, rng, o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}
