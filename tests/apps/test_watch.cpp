@@ -128,7 +128,9 @@ TEST_CASE("watch: a second Ctrl-C quits at once, but a terminal that is closed m
 TEST_CASE("watch: after a run the signals do again what they usually do", "[kit][training]") {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction before = {}, listening = {}, after = {};
-        sigaction(signal, nullptr, &before);
+        struct sigaction usual = {};
+        usual.sa_handler = SIG_DFL;
+        sigaction(signal, &usual, &before);  // nohup, for one, starts programs that ignore SIGHUP
         kit::listen_for_interrupt();
         sigaction(signal, nullptr, &listening);
         CHECK(kit::stop_listening_for_interrupt(nn::alone()) == 0);
