@@ -161,7 +161,7 @@ std::vector<std::string> Tokenizer::pieces(std::string_view text) const {
             Dropout none;
             append(*pipeline_, word, ids, none);
             for (const int32_t id : ids) {
-                if (id != unknown()) {
+                if (id != unknown() || word.empty()) {  // bytes like <0x0A> count as six characters
                     token(id);
                     const std::size_t mark = all.back().ends_with(end) ? end.size() : 0;
                     word.remove_prefix(std::min(word.size(), all.back().size() - mark));

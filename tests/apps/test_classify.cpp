@@ -159,6 +159,22 @@ TEST_CASE("classify: the examples of its help print what it says", "[apps][class
     check_lost_output("classify", {"predict", folder / "moods", "hi"});
 }
 
+TEST_CASE("classify: words and pairs of words have a count of their own", "[apps][classify]") {
+    const Folder folder;
+    const std::string file = folder.write("moods.txt", moods(40));
+    const auto knows = [&](const std::string& words, const std::string& pairs) {
+        const std::string name = folder / words;
+        const Result r = classify({"train", file, "--epochs", "1", "--d-model", "8", "--heads", "2",
+                                   "--min-count", words, "--min-pair-count", pairs, "--save", name});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        const std::string tokenizer = content(name + "/tokenizer.json");
+        return std::pair(contains(tokenizer, "\"lovely\""), contains(tokenizer, "\"a lovely\""));
+    };
+    CHECK(knows("3", "1000") == std::pair(true, false));
+    CHECK(knows("1000", "3") == std::pair(false, true));
+}
+
 TEST_CASE("classify says when fewer lines can be held out than asked for", "[apps][classify]") {
     const Folder folder;
     const std::string file = folder.write("four", "glad a\nglad b\nsad c\nsad d\n");

@@ -36,6 +36,9 @@ TEST_CASE("normalization: sequences", "[text][unicode]") {
         {"", "", ""},
         {"plain", "plain", "plain"},
         {"e\u0301", "\u00e9", "e\u0301"},
+        {"\uac00\u11a7", "\uac00\u11a7",
+         "\u1100\u1161\u11a7"},  // no final consonant, which U+11A8 is the first of
+        {"\uac00\u11a8", "\uac01", "\u1100\u1161\u11a8"},
         {"\u00e9", "\u00e9", "e\u0301"},
         {"\u1ec7", "\u1ec7", "e\u0323\u0302"},                         // falls apart twice
         {"e\u0302\u0323", "\u1ec7", "e\u0323\u0302"},                  // marks of two classes, in order
