@@ -72,10 +72,12 @@ void Bpe::append_known(int32_t symbol, std::vector<int32_t>& ids) const {
     if (symbol < size_)
         return ids.push_back(symbol);
     const auto [left, right] = made_of_[static_cast<std::size_t>(symbol - size_)];
-    if (left == Vocabulary::kNone)  // a character
-        return ids.push_back(unk_);
-    append_known(left, ids);
-    append_known(right, ids);
+    if (left != Vocabulary::kNone) {
+        append_known(left, ids);
+        append_known(right, ids);
+    } else if (unk_ != Vocabulary::kNone) {
+        ids.push_back(unk_);  // a character
+    }
 }
 
 std::vector<int32_t> Bpe::symbols(std::string_view word) const {

@@ -135,6 +135,7 @@ void Builder::set_model(const Model& file) {
     } else if (type == "WordLevel") {
         all.model.emplace<WordLevel>(pieces, model["unk_token"].text(), where);
     } else if (type == "Features") {
+        model["max_words"].require(model["max_words"].integer() > 0, "must be at least 1");
         all.model.emplace<Features>(pieces,
                                     FeatureOptions{model["unk_token"].text(), model["max_words"].integer(),
                                                    model["keep_case"].flag()},
