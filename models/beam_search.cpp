@@ -1,14 +1,26 @@
 #include <algorithm>
-#include <cmath>
 
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
 #include "models/decoding.h"
-#include "models/ranking.h"
 #include "models/rows.h"
 
 namespace plaingrad::models {
 namespace {
+
+// A hypothesis that is still growing.
+struct Live {
+    int32_t row;  // of the stepper's batch
+    std::vector<int32_t> ids;
+    double log_probability;
+};
+
+// One way to continue one.
+struct Candidate {
+    std::size_t from;  // which hypothesis
+    int32_t token;
+    double log_probability;  // of the hypothesis with this token
+};
 
 // The search for one sentence of the batch.
 struct Search {
@@ -56,6 +68,22 @@ bool decided(const Search& search, const BeamOptions& o) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
+// The most probable of all continuations, at most `count`: best first, ties going to the earlier hypothesis.
+std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tensor& log_p, std::size_t count,
+                                       const Specials& specials) {
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < live.size(); ++i) {
+        const Real* const row = log_p.data() + live[i].row * log_p.size(1);
+        for (const int32_t v : best_ids(row, log_p.size(1), static_cast<int64_t>(count), specials.never))
+            all.push_back({i, v, live[i].log_probability + static_cast<double>(row[v])});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+        return a.log_probability > b.log_probability;
+    });
+    all.resize(std::min(all.size(), count));
+    return all;
+}
+
 // One step of one sentence: replaces its live hypotheses by their best continuations. Those that end go to
 // `done`.
 //
@@ -63,17 +91,17 @@ bool decided(const Search& search, const BeamOptions& o) {
 // continuation that ends. Take beam 2: at most 2 of the best 4 candidates end, so 2 are left. In general the
 // number is beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. A
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
-void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
+void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(-1));  // candidates
+    const std::size_t all = search.live.size() * static_cast<std::size_t>(log_p.size(1));  // candidates
     const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
-    const std::vector<Candidate> candidates = best_candidates(search.live, logits, enough, specials);
+    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, enough, specials);
     if (candidates.empty())
         return end_search(search, o);
     std::vector<Live> next;
     for (std::size_t rank = 0; rank < candidates.size() && next.size() < beam; ++rank) {
         const Candidate& c = candidates[rank];
-        const Live& from = search.live[static_cast<std::size_t>(c.from)];
+        const Live& from = search.live[c.from];
         if (!specials.is_end(c.token)) {
             next.push_back({from.row, from.ids, c.log_probability});
             next.back().ids.push_back(c.token);
@@ -108,17 +136,16 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
     check(o.beam >= 1, "[beam_search] beam must be at least 1: got ", o.beam);
     check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
           o.beam, ": got ", o.n_best);
-    check(o.max_tokens >= 0 && o.alpha >= 0 && o.k >= 0,
-          "[beam_search] max_tokens, alpha, k must not be negative: got ", o.max_tokens, ", ", o.alpha, ", ",
+    check(o.alpha >= 0 && o.k >= 0, "[beam_search] alpha and k must not be negative: got ", o.alpha, ", ",
           o.k);
     const int64_t batch = stepper.prompts.batch(), max_tokens = room_for(stepper, o.max_tokens);
     std::vector<Search> searches = begin(batch, max_tokens, o);
     Rows rows(stepper);
     for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {
-        const Tensor logits = rows.step();  // (rows, V)
+        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
         autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
             Search& search = searches[static_cast<std::size_t>(b)];
-            advance(search, logits, o, stepper.specials);
+            advance(search, log_p, o, stepper.specials);
             if (decided(search, o))
                 search.live.clear();
             if (length + 1 == search.max_tokens)
@@ -135,6 +162,15 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
         results.push_back(std::move(search.done));
     }
     return results;
+}
+
+// With an alpha of 0 the score is the log probability.
+std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens) {
+    std::vector<Hypothesis> all;
+    for (std::vector<Hypothesis>& found :
+         beam_search(stepper, {.beam = 1, .alpha = 0, .max_tokens = max_tokens}))
+        all.push_back(std::move(found[0]));
+    return all;
 }
 
 }  // namespace plaingrad::models

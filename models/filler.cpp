@@ -1,10 +1,8 @@
 #include "models/filler.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "autograd/base/portable_math.h"
-#include "models/ranking.h"
+#include "models/rows.h"
 
 namespace plaingrad::models {
 
@@ -39,18 +37,14 @@ std::vector<std::vector<Filling>> Filler::operator()(const std::string& text, in
     for (int32_t t = 0; t < std::ssize(ids); ++t)
         if (ids[static_cast<std::size_t>(t)] == mask_id)
             masks.push_back(t);
-    const Tensor rows = model.logits_at(Tokens(1, std::ssize(ids), ids), masks, Mode::eval());  // (n, V)
-    // An embedding may have more rows than there are tokens: those beyond stand for no text.
-    Specials beyond;
-    beyond.never.resize(static_cast<std::size_t>(model.config.vocabulary - tokenizer.size()));
-    std::iota(beyond.never.begin(), beyond.never.end(), static_cast<int32_t>(tokenizer.size()));
-    std::vector<std::vector<Filling>> all;
-    for (int32_t i = 0; i < std::ssize(masks); ++i) {
-        all.emplace_back();
-        const Live place = {.row = i, .ids = {}, .log_probability = 0};
-        for (const Candidate& c : best_candidates({&place, 1}, rows, static_cast<std::size_t>(top), beyond))
-            all.back().push_back(
-                {tokenizer.decode({c.token}), autograd::portable::exp(std::max(c.log_probability, -700.0))});
+    const Tensor p =
+        autograd::softmax(model.logits_at(Tokens(1, std::ssize(ids), ids), masks, Mode::eval()));  // (n, V)
+    std::vector<std::vector<Filling>> all(masks.size());
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        const Real* const row = p.data() + static_cast<int64_t>(i) * p.size(1);
+        // An embedding may have more rows than there are tokens: those beyond stand for no text.
+        for (const int32_t id : best_ids(row, tokenizer.size(), top, {}))
+            all[i].push_back({tokenizer.decode({id}), static_cast<double>(row[id])});
     }
     return all;
 }

@@ -42,6 +42,12 @@ private:
     std::vector<int32_t> kept_, tokens_;  // the rows that were kept, and their tokens
 };
 
+// The `count` >= 1 ids of the largest of a row's V scores (logits, or log probabilities), or all if there are
+// fewer: best first, ties going to the smaller id. Those of `never` and those of -inf are left out. Throws Error for
+// a score that is not a number.
+std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
+                              const std::vector<int32_t>& never);
+
 // How many tokens a search can write: the last one need not be read, so it takes no position.
 int64_t room_for(const Stepper& stepper, int64_t max_tokens);
 

@@ -1,102 +1,13 @@
 #include "models/sampling.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
-#include <type_traits>
 
-#include "autograd/kernels/kernels.h"
 #include "models/rows.h"
 
 namespace plaingrad::models {
 
 namespace {
-
-constexpr Real kLowest = std::numeric_limits<Real>::lowest();
-
-// A bound that at least `count` logits reach, or kLowest. The maxima of 256 sets of logits are 256 of them,
-// and the bound is the count-th largest of these. Few others reach it. With 40 of a vocabulary of 10,000,
-// the heap below takes some 43 logits; without a bound to begin with it would take 260.
-Real bound_of_best(const Real* logits, int64_t vocabulary, int64_t count) {
-    constexpr int64_t kSets = 256;
-    if (count > kSets)
-        return kLowest;
-    Real most[kSets];
-    std::fill(most, most + kSets, kLowest);
-    for (int64_t v = 0; v + kSets <= vocabulary; v += kSets)
-        for (int64_t i = 0; i < kSets; ++i)
-            most[i] = logits[v + i] > most[i] ? logits[v + i] : most[i];
-    std::nth_element(most, most + count - 1, most + kSets, std::greater<>());
-    return most[count - 1];
-}
-
-// Sorts by the logits, the largest first, and ids of equal logits as they are. Comparisons would take 4 ms
-// for 50,000 ids, an eighth of the step of a model of that vocabulary; digits, the last one first, take 0.5.
-void sort_by_digits(const Real* logits, std::vector<int32_t>& ids) {
-    using Key = std::conditional_t<autograd::kRealIsDouble, uint64_t, uint32_t>;
-    constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
-    constexpr std::size_t kDigitBits = 11, kDigits = 1 << kDigitBits;
-    std::vector<int32_t> sorted(ids.size());
-    for (std::size_t shift = 0; shift < 8 * sizeof(Key); shift += kDigitBits) {
-        const auto digit = [&](int32_t id) {
-            const Key bits = std::bit_cast<Key>(logits[id] + Real(0));  // of -0: those of 0
-            // Ascending, for descending logits: of negative numbers, the bits grow with their size.
-            return static_cast<std::size_t>((bits & kSign ? bits : ~bits ^ kSign) >> shift) % kDigits;
-        };
-        std::vector<std::size_t> place(kDigits + 1);  // of the next id with this digit
-        for (const int32_t id : ids)
-            ++place[digit(id) + 1];
-        std::partial_sum(place.begin(), place.end(), place.begin());
-        for (const int32_t id : ids)
-            sorted[place[digit(id)]++] = id;
-        ids.swap(sorted);
-    }
-}
-
-// The ids that may be drawn, the most probable first.
-std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const SamplingOptions& o) {
-    const auto before = [&](int32_t a, int32_t b) {
-        return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-    };
-    const int64_t count = std::min(vocabulary, o.temperature == 0 ? 1 : o.top_k > 0 ? o.top_k : vocabulary);
-    std::vector<int32_t> ids;  // a heap: the worst of the best so far is in front
-    // Of the logits that may be among them; some of the best may never be drawn.
-    Real bound = bound_of_best(logits, vocabulary, count + std::ssize(o.never));
-    const auto from = [&](int64_t v) {
-        if (count < vocabulary)
-            return v + autograd::kernels::cpu().first_from(vocabulary - v, logits + v, bound);
-        while (v < vocabulary && logits[v] < bound)
-            ++v;
-        return v;
-    };
-    for (int64_t v = from(0); v < vocabulary; v = from(v + 1)) {
-        check(!std::isnan(logits[v]), "[sample] the logit of id ", v,
-              " is not a number; the model's weights are broken");
-        if (contains(o.never, static_cast<int32_t>(v)))
-            continue;
-        ids.push_back(static_cast<int32_t>(v));
-        if (count >= vocabulary)  // all are sorted at the end
-            continue;
-        std::push_heap(ids.begin(), ids.end(), before);
-        if (std::ssize(ids) > count) {
-            std::pop_heap(ids.begin(), ids.end(), before);
-            ids.pop_back();
-        }
-        if (std::ssize(ids) == count)
-            bound = logits[ids.front()];
-    }
-    check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
-    if (count < vocabulary)
-        std::sort_heap(ids.begin(), ids.end(), before);
-    else if (vocabulary < 2000)  // below, counters would take longer than comparisons
-        std::sort(ids.begin(), ids.end(), before);
-    else
-        sort_by_digits(logits, ids);
-    return ids;
-}
 
 // The logits of the tokens of `text` divided, or multiplied, by the penalty: once, however often they occur.
 std::vector<Real> penalized(const Real* logits, int64_t vocabulary, const std::vector<int32_t>& text,
@@ -126,7 +37,9 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
     check(o.temperature >= 0 && o.top_k >= 0 && o.top_p > 0 && o.top_p <= 1,
           "[sample] temperature and top_k must not be negative, top_p must be in (0, 1]: got ", o.temperature,
           ", ", o.top_k, " and ", o.top_p);
-    const std::vector<int32_t> ids = candidates(logits, vocabulary, o);
+    const int64_t top = o.temperature == 0 ? 1 : o.top_k > 0 ? o.top_k : vocabulary;
+    const std::vector<int32_t> ids = best_ids(logits, vocabulary, top, o.never);
+    check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
     if (ids.size() == 1 || logits[ids[0]] == std::numeric_limits<Real>::infinity())
         return ids[0];
 

@@ -1,8 +1,8 @@
 #include "models/stepper.h"
 
 #include <algorithm>
-#include <functional>
 
+#include "autograd/base/mapped.h"
 #include "autograd/packed_weights.h"
 #include "models/language_model.h"
 #include "models/transformer.h"
@@ -11,23 +11,16 @@ namespace plaingrad::models {
 namespace {
 
 // Ids to vectors, layers with a cache each, vectors to logits. The models differ only in the layers.
-class CachedStepper final : public Stepper {
+class CachedStepper : public Stepper {
 public:
-    // x (B, T, d_model), beginning at position `first` -> (B, T, d_model). source_lengths: (B), or empty.
-    using Layers = std::function<Tensor(const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
-                                        const std::vector<int32_t>& source_lengths)>;
-
     CachedStepper(Tokens prompts_, const StackConfig& c, const InputEmbedding& embedding,
-                  const OutputLayer& output, Layers layers, std::vector<LayerCache> caches,
-                  std::vector<int32_t> source_lengths = {})
+                  const OutputLayer& output, std::vector<LayerCache> caches)
         : Stepper(std::move(prompts_), c.specials, c.max_length),
+          caches_(std::move(caches)),
           precision_(c.block.precision),
           batch_(prompts.batch()),
           embedding_(embedding),
-          output_(output),
-          layers_(std::move(layers)),
-          caches_(std::move(caches)),
-          source_lengths_(std::move(source_lengths)) {}
+          output_(output) {}
 
     Tensor step(const Tokens& tokens, Logits which) override {
         const autograd::NoGrad no_grad;
@@ -38,8 +31,8 @@ public:
         for (const int32_t length : tokens.lengths())
             check(length == tokens.length() && length > 0,
                   "[Stepper] a step takes at least one token of each sentence, and no padding");
-        const Tensor x = embedding_(tokens, Mode::eval(), length_);      // (B, T, d_model)
-        const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
+        const Tensor x = embedding_(tokens, Mode::eval(), length_);            // (B, T, d_model)
+        const Tensor y = layers(x, {.mode = Mode::eval(), .first = length_});  // (B, T, d_model)
         length_ += tokens.length();
         const bool all = which == Logits::all || y.size(1) == 1;
         return output_(all ? y : autograd::slice(y, 1, y.size(1) - 1, y.size(1)));  // (B, T or 1, V)
@@ -53,11 +46,6 @@ public:
             cache.self.select(rows);
             cache.memory.select(rows);
         }
-        std::vector<int32_t> lengths;
-        for (const int32_t row : rows)
-            if (!source_lengths_.empty())
-                lengths.push_back(source_lengths_[static_cast<std::size_t>(row)]);
-        source_lengths_ = std::move(lengths);
         batch_ = static_cast<int64_t>(rows.size());
     }
 
@@ -70,26 +58,63 @@ public:
         known = std::min(known, length);
     }
 
+protected:
+    // x (B, T, d_model), of the positions from pass.first on -> (B, T, d_model)
+    virtual Tensor layers(const Tensor& x, const Pass& pass) = 0;
+
+    std::vector<LayerCache> caches_;
+
 private:
     const Precision precision_;
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
     autograd::PackedWeights packed_;
-    Layers layers_;
-    std::vector<LayerCache> caches_;
+};
+
+class LanguageModelStepper final : public CachedStepper {
+public:
+    LanguageModelStepper(const LanguageModel& model, const Tokens& prompts_)
+        : CachedStepper(prompts_, model.config, model.backbone.embedding, model.output,
+                        std::vector<LayerCache>(model.backbone.encoder.layers.size())),
+          model_(model) {}
+
+private:
+    Tensor layers(const Tensor& x, const Pass& pass) override {
+        return model_.backbone.encoder(x, pass, &caches_);
+    }
+
+    const LanguageModel& model_;
+};
+
+class TransformerStepper final : public CachedStepper {
+public:
+    TransformerStepper(const Transformer& model, const Tokens& src, const Tokens& prompts_)
+        : CachedStepper(prompts_, decoder_stack(model.config), model.tgt_embedding, model.output,
+                        model.decoder.start(model.encode(src, Mode::eval()))),
+          model_(model),
+          source_lengths_(src.lengths()) {}
+
+    void select(const std::vector<int32_t>& rows) override {
+        CachedStepper::select(rows);
+        source_lengths_ = autograd::mapped(
+            rows, [this](int32_t row) { return source_lengths_[static_cast<std::size_t>(row)]; });
+    }
+
+private:
+    Tensor layers(const Tensor& x, const Pass& pass) override {
+        const Pass of_memory = {.mask = Mask::key_counts(source_lengths_), .mode = pass.mode};
+        return model_.decoder(x, Tensor(), pass, of_memory, &caches_);
+    }
+
+    const Transformer& model_;
     std::vector<int32_t> source_lengths_;
 };
 
 }  // namespace
 
 std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts) const {
-    const autograd::NoGrad no_grad;
-    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches, const auto&) {
-        return backbone.encoder(x, {.mode = Mode::eval(), .first = first}, &caches);
-    };
-    return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, layers,
-                                           std::vector<LayerCache>(backbone.encoder.layers.size()));
+    return std::make_unique<LanguageModelStepper>(*this, prompts);
 }
 
 std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
@@ -102,13 +127,7 @@ std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& pro
           " sources");
     const autograd::NoGrad no_grad;
     const UsePrecision precision(config.block.precision);
-    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
-                               const std::vector<int32_t>& source_lengths) {
-        return decoder(x, Tensor(), {.mode = Mode::eval(), .first = first},
-                       {.mask = Mask::key_counts(source_lengths), .mode = Mode::eval()}, &caches);
-    };
-    return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, layers,
-                                           decoder.start(encode(src, Mode::eval())), src.lengths());
+    return std::make_unique<TransformerStepper>(*this, src, prompts);
 }
 
 }  // namespace plaingrad::models

@@ -44,25 +44,6 @@ void log_softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy
     });
 }
 
-// ---- the first number of a row that is not below a bound: how decoding finds the best of a vocabulary
-
-// Nearly all are below, so only one comparison of 128 ends in a branch.
-int64_t first_from(int64_t n, const Real* x, Real bound) {
-    constexpr int64_t block = 8 * kLanes;
-    const Vec least = broadcast(bound), one = broadcast(1);
-    for (int64_t begin = 0; begin < n; begin += block) {
-        const int64_t end = smaller(begin + block, n);
-        Vec found = zero();
-        for (int64_t i = begin; i < end; i += kLanes)
-            found = select(less(load(x + i, n - i, -kInfinity), least), found, one);
-        if (reduce_max(found) > 0)
-            for (int64_t i = begin; i < end; ++i)
-                if (!(x[i] < bound))
-                    return i;
-    }
-    return n;
-}
-
 // ---- cross-entropy with label smoothing s, on logits x:
 //      loss = log Σ exp(x) - (1-s) x[target] - s mean(x)
 //      dx   = scale * (exp(x) / Σ exp(x) - s/n - (1-s) [v == target])

@@ -1,5 +1,5 @@
 // Beam search where every probability is known.
-#include "models/ranking.h"
+#include "models/rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -302,46 +302,25 @@ TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they
                       tests::containing("not a number"));
 }
 
-// All continuations, sorted.
-static std::vector<Candidate> sorted_candidates(const std::vector<Live>& live, const Tensor& logits,
-                                                const models::Specials& specials) {
-    const Tensor log_p = autograd::log_softmax(logits);
-    std::vector<Candidate> all;
-    for (std::size_t i = 0; i < live.size(); ++i)
-        for (int32_t v = 0; v < log_p.size(1); ++v) {
-            const auto p = static_cast<double>(log_p.data()[live[i].row * log_p.size(1) + v]);
-            if (!specials.is_never(v) && std::isfinite(p))
-                all.push_back({static_cast<int32_t>(i), v, live[i].log_probability + p});
+TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "[models][decoding]") {
+    const std::vector<int32_t> never = {0, 7, 133};
+    for (const int64_t vocabulary : {1, 40, 128, 1000, 2000, 5000}) {
+        Tensor scores = random({vocabulary}, 5, -4, 4);
+        for (int64_t i = 0; i < vocabulary; i += 3)
+            scores.mutable_data()[i] = std::round(scores.data()[i]);  // both zeros are among them
+        for (int64_t i = 5; i < vocabulary; i += 11)
+            scores.mutable_data()[i] = -std::numeric_limits<Real>::infinity();
+        std::vector<int32_t> expected;
+        for (int32_t v = 0; v < vocabulary; ++v)
+            if (!models::contains(never, v) && std::isfinite(scores.data()[v]))
+                expected.push_back(v);
+        std::stable_sort(expected.begin(), expected.end(),
+                         [&](int32_t a, int32_t b) { return scores.data()[a] > scores.data()[b]; });
+        for (const int64_t count : {1, 2, 10, 4999, 5000}) {
+            INFO(vocabulary << " ids, the best " << count);
+            const auto end = expected.begin() + std::min<int64_t>(count, std::ssize(expected));
+            CHECK(models::best_ids(scores.data(), vocabulary, count, never) ==
+                  std::vector<int32_t>(expected.begin(), end));
         }
-    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-        return a.log_probability > b.log_probability;  // stable: then the earlier hypothesis, the smaller id
-    });
-    return all;
-}
-
-TEST_CASE("beam: the best candidates are those of all continuations sorted, ties included",
-          "[models][decoding]") {
-    const models::Specials specials = {.never = {0, 7, 133}};
-    const std::vector<Live> live = {{2, {}, -1.5}, {0, {}, -1.25}, {2, {}, -1.5}};
-    for (const double offset : {0.0, 5.0, -3000.0, 40000.0})  // large ones leave few bits: many ties
-        for (const int64_t vocabulary : {1, 40, 128, 1000}) {
-            Tensor logits = random({3, vocabulary}, 5, offset - 4, offset + 4);
-            for (int64_t i = 0; i < 3 * vocabulary; i += 3)
-                logits.mutable_data()[i] = std::round(logits.data()[i]);
-            for (int64_t i = 5; i < 3 * vocabulary; i += 11)
-                logits.mutable_data()[i] = -std::numeric_limits<Real>::infinity();
-            for (int64_t i = 1; i < 3 * vocabulary; i += 17)  // less than the log probabilities can tell
-                logits.mutable_data()[i] = std::nextafter(static_cast<Real>(offset + 4), Real(0));
-            const std::vector<Candidate> expected = sorted_candidates(live, logits, specials);
-            for (const std::size_t count : std::vector<std::size_t>{1, 2, 10, 2000}) {
-                INFO(vocabulary << " ids around " << offset << ", the best " << count);
-                const std::vector<Candidate> best = best_candidates(live, logits, count, specials);
-                REQUIRE(best.size() == std::min(count, expected.size()));
-                bool same = true;
-                for (std::size_t i = 0; i < best.size(); ++i)
-                    same = same && best[i].from == expected[i].from && best[i].token == expected[i].token &&
-                           best[i].log_probability == expected[i].log_probability;
-                CHECK(same);
-            }
-        }
+    }
 }

@@ -302,7 +302,7 @@ TEST_CASE("sampling: errors", "[models][sampling]") {
         CHECK(refused(o));
     CHECK_FALSE(refused(options(0, 0, 1)));
     for (const auto& o : {options(), options(0), options(1, 1), options(1, 0, 1, {1})})
-        CHECK(contains(error_of([&] { draw({3, kNan, 1}, 0.5, o); }), "the logit of id 1 is not a number"));
+        CHECK(contains(error_of([&] { draw({3, kNan, 1}, 0.5, o); }), "the score of id 1 is not a number"));
     CHECK(contains(error_of([&] { draw({3, 2}, 0.5, options(1, 0, 1, {1, 0})); }), "no token may be drawn"));
     CHECK(contains(error_of([&] {
                        draw({-kInfinity, -kInfinity}, 0.5, options());

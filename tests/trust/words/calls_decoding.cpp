@@ -3,7 +3,6 @@
 
 #include "models/decoding.h"
 #include "models/language_model.h"
-#include "models/ranking.h"
 #include "models/rows.h"
 #include "models/sampling.h"
 #include "models/stepper.h"
