@@ -43,8 +43,8 @@ private:
 };
 
 // The `count` >= 1 ids of the largest of a row's V scores (logits, or log probabilities), or all if there are
-// fewer: best first, ties going to the smaller id. Those of `never` and those of -inf are left out. Throws Error for
-// a score that is not a number.
+// fewer: best first, ties going to the smaller id. Those of `never` and those of -inf are left out. Throws
+// Error for a score that is not a number.
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
                               const std::vector<int32_t>& never);
 

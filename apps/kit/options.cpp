@@ -145,7 +145,7 @@ int run_program(const std::string& program, int argc, char** argv, const std::fu
         run_command(program, argc, argv, commands(), team);
         return 0;
     };
-    return run_in_team(program, argv[0], std::ref(body), join);  // a copy would take memory
+    return run_in_team(program, argv[0], body, join);
 }
 
 }  // namespace plaingrad::kit

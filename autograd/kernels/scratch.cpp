@@ -1,7 +1,5 @@
 #include "autograd/kernels/scratch.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <new>
@@ -42,42 +40,20 @@ struct Buffer {
     }
 };
 
-constexpr int kSlots = static_cast<int>(Scratch::count);
-
-// The buffers of this thread, until it ends. They are not thread_local: glibc ends the program where it has
-// no memory to note an object's destructor, and on macOS the object may be gone before it. The key is never
-// deleted, as objects of static duration may compute in their destructors. Null if there is no memory, or,
-// without `make`, if there are none yet.
-Buffer* buffers_of_thread(bool make) {
-    static pthread_key_t key;
-    static const bool has_key =
-        pthread_key_create(&key, [](void* all) { delete[] static_cast<Buffer*>(all); }) == 0;
-    auto* buffers = has_key ? static_cast<Buffer*>(pthread_getspecific(key)) : nullptr;
-    if (has_key && buffers == nullptr && make) {
-        buffers = new (std::nothrow) Buffer[kSlots];
-        if (pthread_setspecific(key, buffers) != 0) {
-            delete[] buffers;
-            buffers = nullptr;
-        }
-    }
-    return buffers;
-}
+thread_local Buffer buffers[static_cast<int>(Scratch::count)];
 
 }  // namespace
 
 Real* scratch(Scratch slot, int64_t n) {
-    Buffer* const buffers = buffers_of_thread(true);
-    const std::size_t wanted = static_cast<std::size_t>(n) * sizeof(Real);
-    Real* const numbers = buffers == nullptr ? nullptr : buffers[static_cast<int>(slot)].get(wanted);
+    Real* const numbers = buffers[static_cast<int>(slot)].get(static_cast<std::size_t>(n) * sizeof(Real));
     check(numbers != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
     return numbers;
 }
 
 void scratch_trim() {
     ++trims;
-    if (Buffer* const buffers = buffers_of_thread(false))
-        for (int slot = 0; slot < kSlots; ++slot)
-            buffers[slot].release();
+    for (Buffer& buffer : buffers)
+        buffer.release();
 }
 
 }  // namespace plaingrad::autograd::kernels
