@@ -3,88 +3,95 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autograd/base/check.h"
+
 namespace plaingrad::models::text {
 namespace {
 
-// Calls f(character, code point) for each character. A byte that is not UTF-8 counts as U+FFFD.
-template <class F>
-void for_each_character(std::string_view text, F f) {
-    while (!text.empty()) {
-        const nn::CodePoint first = nn::first_code_point(text);
-        f(text.substr(0, first.length), static_cast<uint32_t>(first.code));
-        text.remove_prefix(first.length);
-    }
-}
-
-// What a corpus contains. Sentences are stored as hashes: the probability that any two of a million different
-// ones have the same hash is 3e-8.
-class Contents {
-public:
-    bool add(const SentencePair& pair) {  // whether the pair is new
-        sources_.insert(hash_(pair.source));
-        for_each_character(pair.source, [&](std::string_view, uint32_t code) { source_[code] = true; });
-        for_each_character(pair.target, [&](std::string_view, uint32_t code) { target_[code] = true; });
-        return pairs_.insert(hash_(pair.source + '\t' + pair.target)).second;
-    }
-    // Records in `found` whether this corpus has the pair and its source, and which characters it lacks.
-    void look_up(const SentencePair& pair, CorpusCheck& found) const {
-        if (pairs_.contains(hash_(pair.source + '\t' + pair.target)))
-            found.pairs_learned.add(pair.line);
-        if (sources_.contains(hash_(pair.source)))
-            found.sources_learned.add(pair.line);
-        look_up(pair.source, pair.line, source_, found.unseen_source);
-        look_up(pair.target, pair.line, target_, found.unseen_target);
-    }
-
-private:
-    static void look_up(std::string_view text, int64_t line, const std::vector<bool>& seen,
-                        UnseenCharacters& unseen) {
-        for_each_character(text, [&](std::string_view character, uint32_t code) {
-            if (!seen[code])
-                ++unseen.try_emplace(code, UnseenCharacter{std::string(character), 0, line})
-                      .first->second.times;
-        });
-    }
-
-    std::hash<std::string> hash_;
-    std::unordered_set<std::size_t> pairs_, sources_;
-    std::vector<bool> source_ = std::vector<bool>(0x110000), target_ = source_;  // by code point
+// Texts are stored as hashes: the probability that any two of a million different ones have the same hash is
+// 3e-8.
+struct Contents {
+    std::unordered_set<std::size_t> pairs, sources;
+    std::unordered_set<char32_t> source_characters, target_characters;
 };
 
-CorpusCheck check_corpus(const ParallelText& text, Contents& contents, const Contents* training) {
-    CorpusCheck found = {.files = text.files(),
-                         .no_text = text.no_text,
-                         .no_source = text.no_source,
-                         .no_target = text.no_target,
-                         .replaced = text.replaced};
-    const auto has_replaced = [](const std::string& side) {
-        return side.find("\xef\xbf\xbd") != std::string::npos;  // U+FFFD
-    };
-    for (const SentencePair& pair : text.pairs) {
-        const PairLength length = {std::ssize(split_words(pair.source)),
-                                   std::ssize(split_words(pair.target))};
-        const auto [shorter, longer] = std::minmax(length.source, length.target);
-        found.lengths.push_back(length);
-        if (longer > kUneven * shorter)
-            found.uneven.add(pair.line);
-        if (text.replaced > 0 && (has_replaced(pair.source) || has_replaced(pair.target)))
-            found.not_utf8.add(pair.line);
-        if (!contents.add(pair))
-            found.duplicates.add(pair.line);
-        if (training != nullptr)
-            training->look_up(pair, found);
+std::size_t hash_of(const std::string& text) { return std::hash<std::string>()(text); }
+std::size_t hash_of(const SentencePair& pair) { return hash_of(pair.source + '\t' + pair.target); }
+
+// f(character): true to go on. A byte that is not UTF-8 counts as U+FFFD.
+template <class F>
+bool all_characters(std::string_view text, F f) {
+    while (!text.empty()) {
+        const nn::CodePoint first = nn::first_code_point(text);
+        if (!f(first.code))
+            return false;
+        text.remove_prefix(first.length);
     }
-    return found;
+    return true;
 }
+
+Contents contents_of(const ParallelText& text) {
+    Contents all;
+    for (const SentencePair& pair : text.pairs) {
+        all.pairs.insert(hash_of(pair));
+        all.sources.insert(hash_of(pair.source));
+        all_characters(pair.source, [&](char32_t c) { return all.source_characters.insert(c), true; });
+        all_characters(pair.target, [&](char32_t c) { return all.target_characters.insert(c), true; });
+    }
+    return all;
+}
+
+bool is_uneven(const SentencePair& pair) {
+    const std::size_t source = split_words(pair.source).size(), target = split_words(pair.target).size();
+    return std::max(source, target) > kUneven * std::min(source, target);
+}
+
+bool has_replaced(const std::string& text) { return text.find("\xef\xbf\xbd") != text.npos; }  // U+FFFD
 
 }  // namespace
 
-DataCheck check_data(const ParallelText& training, const ParallelText* validation) {
-    Contents learned, held_out;
-    DataCheck found = {check_corpus(training, learned, nullptr)};
-    if (validation != nullptr)
-        found.validation = check_corpus(*validation, held_out, &learned);
-    return found;
+std::vector<Finding> check_data(const ParallelText& text, const ParallelText* training) {
+    std::vector<Finding> all = {{"skipped, no text on either side", text.no_text},
+                                {"skipped, no source", text.no_source},
+                                {"skipped, no target", text.no_target}};
+    const auto add = [&](const std::string& what, const auto& is_found) {
+        all.push_back({what, {}});
+        for (const SentencePair& pair : text.pairs)
+            if (is_found(pair))
+                all.back().lines.add(pair.line);
+    };
+    if (text.replaced > 0)
+        add("with bytes that are not UTF-8, read as U+FFFD",
+            [](const SentencePair& pair) { return has_replaced(pair.source) || has_replaced(pair.target); });
+    add(autograd::join("one side more than ", kUneven, " times as long as the other"), is_uneven);
+    std::unordered_set<std::size_t> earlier;
+    add("duplicates of an earlier pair",
+        [&](const SentencePair& pair) { return !earlier.insert(hash_of(pair)).second; });
+    if (training != nullptr) {
+        const Contents learned = contents_of(*training);
+        add("pairs that are in the training data",
+            [&](const SentencePair& pair) { return learned.pairs.contains(hash_of(pair)); });
+        add("sources that are in the training data",
+            [&](const SentencePair& pair) { return learned.sources.contains(hash_of(pair.source)); });
+        const auto is_new = [](const std::string& side, const std::unordered_set<char32_t>& known) {
+            return !all_characters(side, [&](char32_t c) { return known.contains(c); });
+        };
+        add("sources with characters never seen in training",
+            [&](const SentencePair& pair) { return is_new(pair.source, learned.source_characters); });
+        add("targets with characters never seen in training",
+            [&](const SentencePair& pair) { return is_new(pair.target, learned.target_characters); });
+    }
+    std::erase_if(all, [](const Finding& f) { return f.lines.count == 0; });
+    return all;
+}
+
+std::string report(const ParallelText& text, const std::vector<Finding>& found) {
+    std::string all =
+        autograd::join(text.files(), ": ", text.pairs.size(), text.pairs.size() == 1 ? " pair" : " pairs");
+    for (const Finding& f : found)
+        all += autograd::join("; ", f.what, ": ", f.lines.count,
+                              f.lines.count == 1 ? " (line " : " (first in line ", f.lines.first, ")");
+    return all;
 }
 
 }  // namespace plaingrad::models::text

@@ -6,12 +6,6 @@ namespace plaingrad::models::text {
 
 using autograd::check;
 
-void LineList::add(int64_t line) {
-    ++count;
-    if (first.size() < kFirst)
-        first.push_back(line);
-}
-
 std::string ParallelText::files() const {
     return source_file == target_file ? source_file : autograd::join(source_file, ", ", target_file);
 }

@@ -9,21 +9,18 @@
 
 namespace plaingrad::models::text {
 
-// A set of lines: how many there are, and the numbers of the first few.
-struct LineList {
-    static constexpr std::size_t kFirst = 5;
+// Some lines of a file: how many there are, and the number of the first one, from 1.
+struct Lines {
+    int64_t count = 0, first = 0;
 
-    int64_t count = 0;
-    std::vector<int64_t> first = {};  // from 1
-
-    void add(int64_t line);
+    void add(int64_t line) { first = count++ == 0 ? line : first; }
 };
 
 struct ParallelText {
     std::string source_file, target_file;  // the same for a TSV
     std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
-    LineList no_text = {}, no_source = {}, no_target = {};  // skipped: without text on both sides or one
-    int64_t replaced = 0;                                   // bytes that are not UTF-8, read as U+FFFD
+    Lines no_text = {}, no_source = {}, no_target = {};  // skipped: without text on both sides or one
+    int64_t replaced = 0;                                // bytes that are not UTF-8, read as U+FFFD
 
     std::string files() const;  // for messages: "a.en, a.de"
 };

@@ -12,11 +12,11 @@
 
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/translate/data_report.h"
 #include "apps/programs/translate/pipe.h"
 #include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
 #include "models/saved.h"
+#include "models/text/data_check.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
@@ -61,9 +61,9 @@ Texts read_texts(const Settings& s) {
     Texts texts = {read(s.files, bytes), {}};
     if (!s.validation.empty())
         texts.validation = read(s.validation, bytes);
-    print_report(std::cerr,
-                 models::text::check_data(texts.training, texts.validation ? &*texts.validation : nullptr),
-                 !s.check_data);
+    kit::say(kit::as_line(report(texts.training, check_data(texts.training))));
+    if (texts.validation)
+        kit::say(kit::as_line(report(*texts.validation, check_data(*texts.validation, &texts.training))));
     return texts;
 }
 

