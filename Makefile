@@ -272,11 +272,13 @@ $(APPS_IN)/one_page: apps/one_page.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++20 -O2 $< -o $@
 
-# In double, for --check: in float, the difference of two nearly equal losses has too few correct digits.
-.PHONY: gradients
-gradients:  ## apps/check_gradients, with which --check compares gradients and finite differences
-	+@$(MAKE) INTO= VARIANT=double $(BUILD)/double/check_gradients
-	@mkdir -p $(APPS_IN) && cp $(BUILD)/double/check_gradients $(APPS_IN)
+# The number type double is a build of its own: the library, for install; gradient checks; an instrument's other half. The
+# library first, for two makes that build it at the same time have torn it.
+ifneq ($(VARIANT),double)
+$(BUILD)/double/%: FORCE
+	+@$(MAKE) INTO= VARIANT=double $@
+$(addprefix $(BUILD)/double/,gradchecks programs_double): | $(BUILD)/double/libplaingrad.a
+endif
 
 # With no model at hand. On two cores each takes a few seconds. (Folders new-* have the random
 # weights that training begins with.)
@@ -336,12 +338,12 @@ CMAKE   := plaingradConfig.cmake plaingradConfigVersion.cmake
 PC      := plaingrad.pc plaingrad-double.pc
 PACKAGE := $(addprefix $(OUT)/package/,$(CMAKE) $(PC))
 # Lines of `<mode> <file> <where>`.
-INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS) check_gradients,'755 $(APPS_IN)/$a bin/plaingrad-$a') \
+INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS),'755 $(APPS_IN)/$a bin/plaingrad-$a') \
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
 .PHONY: install uninstall clean deps deps-mpi deps-trust deps-peers help
-install: $(LIB) gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
+install: $(LIB) $(BUILD)/double/libplaingrad.a $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
 $(PACKAGE): FORCE
@@ -368,7 +370,7 @@ clean:  ## removes the programs and BUILD (build/), but not what deps-peers inst
 	    { echo "make clean: BUILD=$(BUILD) is no folder that make built in" >&2; exit 1; }
 	[ ! -d '$(BUILD)' ] || find '$(BUILD)' -mindepth 1 -maxdepth 1 ! -name peers -exec rm -rf {} +
 	@rmdir '$(BUILD)' 2>/dev/null || true
-	$(if $(filter apps,$(APPS_IN)),rm -f $(PROGRAMS) apps/one_page apps/check_gradients)
+	$(if $(filter apps,$(APPS_IN)),rm -f $(PROGRAMS) apps/one_page)
 
 # For editors: how each file is compiled.
 compile_commands.json: FORCE  ## what clangd and other tools read

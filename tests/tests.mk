@@ -16,7 +16,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
@@ -27,7 +27,7 @@ GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
 # ---- Compiling ----------------------------------------------------------------------------------
 
 # Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
-ifneq ($(filter test test-long test-mpi tests test-objects gradchecks exercise-% %/tests %/gradchecks,$(MAKECMDGOALS)),)
+ifneq ($(filter test test-long test-mpi tests test-objects exercise-% %/tests %/gradchecks,$(MAKECMDGOALS)),)
 CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
 CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
            | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
@@ -79,7 +79,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling bench_step_staircase bench_microgpt))
-TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
+TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
@@ -108,13 +108,6 @@ $(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(OUT)/libtests.a 
 	$(call say,ld )
 	$(Q)$(linked)
 
-ifeq ($(VARIANT),double)
-$(OUT)/check_gradients: $(OBJ)/tests/check_gradients.o $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
--include $(OBJ)/tests/check_gradients.d
-endif
-
 # ---- Running ------------------------------------------------------------------------------------
 
 # Gradients are checked in double: the float builds leave out the tests tagged [gradcheck], and the
@@ -133,7 +126,7 @@ SUITES += $(OUT)/tests $(call tagged,$(in_float)[apps])
 endif
 ifneq ($(and $(GRAD_SRC),$(filter release,$(VARIANT)),$(filter-out no,$(GRADCHECKS))),)
 SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
-test tests: gradchecks
+test tests: $(BUILD)/double/gradchecks
 endif
 
 # The thread sanitizer of older compilers fails where the kernel randomises addresses too widely.
@@ -154,19 +147,20 @@ test: export PLAINGRAD_RUN := $(RUN)
 test: export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
 test: export UBSAN_OPTIONS ?= print_stacktrace=1
 
-.PHONY: test test-long tests gradchecks
+.PHONY: test test-long tests
 test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|tsan
 	@sh tests/tools/run_tests.sh $(SUITES)
 
 test-long:  ## the slow tests, which `make test` leaves out
 	+@$(MAKE) test TESTS='[slow]'
 
-tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) $(APPS_IN)/one_page gradients) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
+tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) $(APPS_IN)/one_page) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
 
-# The same main for both: it does not know the number type, and is slow to compile. After `gradients`, for two makes
-# that build the library in double at the same time have torn it.
-gradchecks: $(MAIN) | gradients
-	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
+# The same main for both: it does not know the number type, and is slow to compile.
+ifneq ($(VARIANT),double)
+$(BUILD)/double/gradchecks: export MAIN := $(MAIN)
+$(BUILD)/double/gradchecks: $(MAIN)
+endif
 
 # ---- Many processes -----------------------------------------------------------------------------
 
@@ -336,7 +330,7 @@ $(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
 .PHONY: chapters chapters-quick
 chapters: export PLAINGRAD_APPS := $(APPS_IN)
 chapters: export PLAINGRAD_BENCH := $(OUT)/bench
-chapters: $(OUT)/chapters $(PROGRAMS) gradients $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_step_staircase bench_profile))  ## computes the numbers and figures of the chapters anew: TIMES=1 also the times, CHAPTER=nn/training.md one page
+chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_step_staircase bench_profile))  ## computes the numbers and figures of the chapters anew: TIMES=1 also the times, CHAPTER=nn/training.md one page
 	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)
 
 chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers

@@ -1,12 +1,10 @@
 #include "apps/kit/check.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -18,8 +16,7 @@
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/ops.h"
-#include "autograd/plain.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
 
@@ -36,13 +33,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kExamples = 32, kPositions = 32;  // of the examples that are looked at
 constexpr int64_t kWarmup = 20, kMostSteps = 1000;  // steps of one training,
 constexpr double kSeconds = 5;                      // which ends after this time
-
-std::string for_shell(const std::string& word) {
-    std::string quoted = "'";
-    for (const char c : word)
-        quoted += c == '\'' ? "'\\''" : std::string(1, c);
-    return quoted + "'";
-}
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -113,16 +103,14 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
-// Names of two files in a temporary folder, which is removed with the object.
+// The name of a file in a temporary folder, which is removed with the object.
 struct Temporary {
-    const std::string folder = temporary_folder(), name = nn::checkpoint::in_folder(folder, "model"),
-                      text = name + ".txt";
+    const std::string folder = temporary_folder(), name = nn::checkpoint::in_folder(folder, "model");
     Temporary() = default;
     Temporary(const Temporary&) = delete;
     Temporary& operator=(const Temporary&) = delete;
     ~Temporary() {
         std::remove(name.c_str());
-        std::remove(text.c_str());
         rmdir(folder.c_str());
     }
 };
@@ -222,47 +210,6 @@ struct Check {
         return {equal ? "the same bits" : "other answers", equal};
     }
 
-    // Of the first example in which something is to be predicted: in a short text, perhaps no word is hidden.
-    int64_t row_with_targets() const {
-        const Tokens& targets = few.targets;
-        for (int64_t b = 0; b < targets.batch(); ++b)
-            for (int64_t t = 0; t < targets.length(); ++t)
-                if (targets.at(b, t) != targets.pad())
-                    return b;
-        return 0;
-    }
-
-    // A program of the double build computes them, for this model and one example.
-    Answer gradients() {
-        std::vector<Tokens> tokens = few.inputs;
-        tokens.push_back(few.targets);
-        std::vector<int32_t> example;
-        for (const Tokens& t : tokens) {
-            const auto row = t.ids().begin() + row_with_targets() * t.length();
-            example.insert(example.end(), {static_cast<int32_t>(t.length()), t.pad() + 1});
-            example.insert(example.end(), row, row + t.length());
-        }
-        nn::checkpoint::Metadata metadata;
-        nn::checkpoint::FieldWriter{metadata}("example", example);
-        model.save(file.name, metadata, nullptr);
-        const std::string here = called().substr(0, called().size() - name().size()),
-                          prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
-        const int status = std::system(join(for_shell(join(here, prefix, "check_gradients")), " ",
-                                            for_shell(file.name), autograd::Plain::active() ? " --plain" : "",
-                                            " >", for_shell(file.text), " 2>/dev/null")
-                                           .c_str());
-        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
-            throw Interrupted{SIGINT};  // which this process did not see while it waited
-        const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        if (ended == 127)
-            return {"not compared; run `make gradients` first"};
-        const std::string came =
-            nn::checkpoint::certainly_exists(file.text) ? nn::checkpoint::read_file(file.text) : "";
-        if (came.empty() || (ended != 0 && ended != 1))
-            return {"not compared: " + (came.empty() ? "the program that compares them said nothing" : came)};
-        return {came, ended == 0};
-    }
-
     // Smith 2017, "Cyclical Learning Rates for Training Neural Networks", §3.3: the rate grows from step to
     // step, and the loss tells where it becomes too large.
     Answer learning_rates() {
@@ -309,7 +256,6 @@ constexpr std::pair<const char*, Answer (Check::*)()> kQuestions[] = {
     {"the future", &Check::future},
     {"padding", &Check::padding},
     {"saved and loaded", &Check::saved},
-    {"gradients in double", &Check::gradients},
     {"learning rate", &Check::learning_rates}};
 
 }  // namespace

@@ -1,6 +1,6 @@
 // --check: is this model ready for a long run, on this data and with these settings? A few seconds of
 // questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
-// that it cannot, a wrong gradient, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe
+// that it cannot, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe
 // for Training Neural Networks", 2019.)
 #pragma once
 

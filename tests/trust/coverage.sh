@@ -37,7 +37,7 @@ unset LLVM_PROFILE_FILE
 # A process that was killed while it wrote leaves a broken file: one is no reason to lose the others.
 llvm-profdata merge -sparse -failure-mode=all $profiles/*.profraw -o $folder/all.profdata || exit 1
 objects=
-for binary in $folder/double/gradchecks $folder/double/check_gradients $folder/chapters "$folder"/apps/* "$folder"/bench/*; do
+for binary in $folder/double/gradchecks $folder/chapters "$folder"/apps/* "$folder"/bench/*; do
     if [ -x "$binary" ]; then objects="$objects -object $binary"; fi
 done
 sources=$(find autograd nn models apps/kit \( -name '*.cpp' -o -name '*.h' \) | LC_ALL=C sort)

@@ -36,10 +36,8 @@ $(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/
 	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 -include $(GRADIENT_OBJ:.o=.d)
 
-# After `gradients`, which builds the library in double, too.
-$(OUT)/trust/programs_double: FORCE | gradients
-	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
-	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
+$(OUT)/trust/programs_double: $(BUILD)/double/programs_double
+	@mkdir -p $(@D) && cp $< $@
 $(OUT)/trust/programs: | $(OUT)/trust/programs_double
 
 # To be loaded before a program, so that calls of the system fail there. Linux with glibc only.
