@@ -104,17 +104,25 @@ MPI_LIBS  := $(filter -L% -l% -Wl%,$(MPI_SHOW))
 LIBS      += $(MPI_LIBS)
 endif
 
-# The instruction sets that unit.cpp is compiled for. The double build has only the plain struct.
-# Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
-# 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined. Under sanitizers those for
-# AVX-512, of AVX2's source, would take as long to compile as all else; memory between guard pages tests them.
-ISAS := baseline
-ifneq ($(VARIANT),double)
-# (clang 16 crashes while it compiles the last; without it, the AVX-512 kernels compute the same bits.)
-ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 $(if $(filter asan tsan,$(VARIANT)),,avx512 \
-    $(if $(findstring clang version 16.,$(COMPILER)),,avx512bf16)))
-ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
+# unit.cpp is compiled for the baseline, which is a plain struct, and for sets of vectors: this processor's (ISA=native),
+# or all, for tests, benchmarks and other machines (ISA=all). What this folder has already stays in the library, so that
+# `make` after `make test` does nothing. The double build has no vectors. Under sanitizers those for AVX-512, of AVX2's
+# source, would take as long to compile as all else. clang 16 crashes while it compiles the last. macOS has no weak symbols,
+# by which dispatch.cpp knows what there is.
+SETS   := $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 $(if $(filter asan tsan,$(VARIANT)),,avx512 \
+    $(if $(findstring clang version 16.,$(COMPILER)),,avx512bf16)))$(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
+ISA    ?= $(if $(filter test% bench% install trust% %/tests %/trust/% %/bench/%,$(MAKECMDGOALS))$(filter asan tsan,$(VARIANT))$(findstring darwin,$(MACHINE)),all,native)
+ifeq ($(ISA),native)
+MACROS := $(if $(MACHINE),$(shell $(CXX) -march=native -dM -E -x c++ /dev/null 2>/dev/null))
+WANTED := $(if $(findstring __AVX512BW__,$(MACROS)),avx512 $(if $(findstring __AVX512BF16__,$(MACROS)),avx512bf16), \
+    $(if $(findstring __AVX2__,$(MACROS)),avx2,$(if $(findstring __SSE2__,$(MACROS)),,$(SETS))))
+else
+WANTED := $(if $(filter all,$(ISA)),$(SETS),$(ISA))
 endif
+WANTED := $(if $(filter double,$(VARIANT)),,$(WANTED) $(patsubst $(OBJ)/autograd/kernels/unit_%.o,%,$(wildcard $(OBJ)/autograd/kernels/unit_*.o)))
+ISAS   := baseline $(filter $(WANTED),$(SETS))
+# Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
+# 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined.
 # -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory. (The baseline has
 # no registers to lose, and sanitizers cost enough by themselves.)
 FAST         = $(if $(filter release,$(VARIANT)),-O3)
@@ -126,11 +134,6 @@ ISA_avx512  += $(if $(CLANG),,$(if $(filter asan,$(VARIANT)),--param asan-use-af
 # (Of this set only the products of bfloat16 are used.)
 ISA_avx512bf16 = $(ISA_avx512) -mavx512bf16 -Wno-unused-function
 ISA_neon     = $(FAST)
-HAVE_avx2    = -DPLAINGRAD_HAVE_AVX2
-HAVE_avx512  = -DPLAINGRAD_HAVE_AVX512
-HAVE_avx512bf16 = -DPLAINGRAD_HAVE_AVX512BF16
-HAVE_neon    = -DPLAINGRAD_HAVE_NEON
-
 # ---- 5. Sources ---------------------------------------------------------------------------------
 
 find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
@@ -147,17 +150,15 @@ PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call f
 
 # A folder is compiled as one file, which includes its .cpp files: otherwise the compiler would spend most of its time on
 # the same headers and templates for each file. (So a name in an unnamed namespace must be unique in its folder.)
-# The kernels' unit.cpp does this itself; the other files of its folder are compiled alone.
 ifeq ($(UNITY),no)
 objects = $(1:%.cpp=$(OBJ)/%.o)
 else
 objects = $(patsubst %/,$(OBJ)/%/all.o,$(sort $(dir $(1))))
 endif
-of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
-KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
+KERNEL_OBJ := $(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o)
 of_mpi      = $(filter %/team_mpi.cpp %/team_without_mpi.cpp,$(LIB_SRC))
 MPI_OBJ    := $(patsubst %.cpp,$(dir $(LIB))%.o,$(of_mpi))
-LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels) $(of_mpi),$(LIB_SRC))) $(patsubst %.cpp,$(OBJ)/%.o,$(of_kernels)) $(MPI_OBJ)  # the slow ones first
+LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_mpi),$(LIB_SRC))) $(MPI_OBJ)  # the slow ones first
 of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(1))))
 KIT_OBJ    := $(call of_sources,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
@@ -176,7 +177,7 @@ say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
 quote = '$(subst ','\'',$(1))'
 write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
 $(OUT)/flags: FORCE
-	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS)))
+	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS)))
 $(OUT)/list: FORCE
 	@$(call write,$(call quote,$(filter-out $(MPI_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ)))
 $(dir $(LIB))team: FORCE
@@ -193,8 +194,8 @@ $(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(CATCH_FLAGS) -x c++-header $< -o $@
 
-# The precompiled header among a file's prerequisites; dispatch.cpp cannot use one, as it has macros of its own.
-PCH_FOR = $(addprefix -include ,$(if $(filter-out %/dispatch.cpp,$<),$(patsubst %.gch,%,$(filter %.gch,$|))))
+# The precompiled header among a file's prerequisites.
+PCH_FOR = $(addprefix -include ,$(patsubst %.gch,%,$(filter %.gch,$|)))
 ifeq ($(PCH),yes)
 $(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
 endif
@@ -221,7 +222,6 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 # fastest (-O0 emits more code than it saves time); code that only calls kernels gets -O1.
 EXTRA = $(if $(filter $(OBJ)/apps/% $(OBJ)/nn/checkpoint/%,$@),-Og,$(if $(filter $(OBJ)/nn/% $(OBJ)/models/%,$@),-O1))
 EXTRA += $(if $(filter %/team_mpi.cpp,$<),$(MPI_FLAGS))
-EXTRA += $(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
 compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
@@ -248,9 +248,14 @@ lib: $(LIB)    ## the library alone, build/libplaingrad.a
 apps: $(PROGRAMS)
 
 # Made from scratch each time: `ar` would keep the objects of removed sources.
-$(LIB): $(LIB_OBJ) $(OUT)/list $(dir $(LIB))team
+# (A linker takes no object out of a library for a weak symbol: so the kernels and dispatch.cpp are one.)
+of_kernels := $(filter $(OBJ)/autograd/kernels/%,$(LIB_OBJ))
+$(OBJ)/autograd/kernels.o: $(of_kernels) $(OUT)/list
+	$(call say,ld )
+	$(Q)$(CXX) -r -nostdlib $(of_kernels) -o $@
+$(LIB): $(OBJ)/autograd/kernels.o $(LIB_OBJ) $(OUT)/list $(dir $(LIB))team
 	$(call say,ar )
-	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $< $(filter-out $(of_kernels),$(LIB_OBJ))
 
 $(OUT)/libkit.a: $(KIT_OBJ) $(OUT)/list
 	$(call say,ar )

@@ -19,6 +19,7 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/system.h"
 #include "autograd/inspect.h"
+#include "autograd/kernels/kernels.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -249,10 +250,13 @@ void say(const std::string& text, int descriptor) {
 }
 
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision) {
-    std::cerr << autograd::join(program, ": ", autograd::instruction_set(), ", ",
-                                counted(autograd::thread_count(), "thread"), ", ", grouped(parameters),
-                                " parameters",
-                                precision == autograd::Precision::bf16 ? ", products in bf16\n" : "\n");
+    const char* const missing = autograd::kernels::missing();
+    std::cerr << autograd::join(
+        program, ": ", autograd::instruction_set(), ", ", counted(autograd::thread_count(), "thread"), ", ",
+        grouped(parameters), " parameters",
+        precision == autograd::Precision::bf16 ? ", products in bf16" : "",
+        missing == nullptr ? "\n"
+                           : autograd::join("; this build has no ", missing, " kernels: make ISA=all\n"));
 }
 
 int terminal_width(int descriptor) {

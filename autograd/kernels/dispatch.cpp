@@ -8,59 +8,61 @@
 
 namespace plaingrad::autograd::kernels {
 
-// Defined by unit.cpp, once per instruction set that the Makefile compiles for this architecture.
+// Defined by unit.cpp, once per instruction set that the Makefile compiles. Of one that it leaves out, the
+// address is null: the symbols are weak.
 extern const Kernels kernels_baseline;
-extern const Kernels kernels_avx2;
-extern const Kernels kernels_avx512;
-extern const Products kernels_avx512bf16;
-extern const Kernels kernels_neon;
+[[gnu::weak]] extern const Kernels kernels_avx2;
+[[gnu::weak]] extern const Kernels kernels_avx512;
+[[gnu::weak]] extern const Products kernels_avx512bf16;
+[[gnu::weak]] extern const Kernels kernels_neon;
 
 namespace {
 
+// A set of this architecture.
 struct Candidate {
-    const Kernels* kernels;
-    bool (*runs_here)();
+    const char* name;
+    const Kernels* kernels;  // nullptr: this build has none
+    bool runs_here;
 };
 
-#ifdef PLAINGRAD_HAVE_AVX512
-bool has_avx512() {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-}
-#endif
-
-#ifdef PLAINGRAD_HAVE_AVX512BF16
-const Kernels& avx512bf16() {
+#ifdef __x86_64__
+// All but the products of bfloat16 are AVX-512's.
+const Kernels* avx512bf16() {
     static const Kernels kernels = [] {
         Kernels all = kernels_avx512;
         all.name = "avx512bf16";
         all.bf16 = kernels_avx512bf16;
         return all;
     }();
-    return kernels;
+    return &kernels;
 }
+
+void add_vectors(std::vector<Candidate>& all) {
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    all.push_back({"avx512", &kernels_avx512, avx512});
+#if !defined(__clang__) || __clang_major__ != 16  // which crashes while it compiles this set
+    const bool is_whole = &kernels_avx512 != nullptr && &kernels_avx512bf16 != nullptr;
+    // Where the instruction is slow (bf16.h), AVX-512's two fmas are the better choice.
+    all.insert(
+        __builtin_cpu_is("intel") ? all.end() : all.begin(),
+        {"avx512bf16", is_whole ? avx512bf16() : nullptr, avx512 && __builtin_cpu_supports("avx512bf16")});
+#endif
+    all.push_back({"avx2", &kernels_avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")});
+}
+#elif defined(__aarch64__)
+void add_vectors(std::vector<Candidate>& all) { all.push_back({"neon", &kernels_neon, true}); }
+#else
+void add_vectors(std::vector<Candidate>&) {}
 #endif
 
 // Best first.
 const std::vector<Candidate>& candidates() {
     static const auto& list = *[] {  // never destroyed, as objects of static duration may compute
         auto* all = new std::vector<Candidate>;
-#ifdef PLAINGRAD_HAVE_AVX512
-        all->push_back({&kernels_avx512, has_avx512});
-#endif
-#ifdef PLAINGRAD_HAVE_AVX512BF16
-        // Where the instruction is slow (bf16.h), AVX-512's two fmas are the better choice.
-        all->insert(__builtin_cpu_is("intel") ? all->end() : all->begin(),
-                    {&avx512bf16(), [] { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }});
-#endif
-#ifdef PLAINGRAD_HAVE_AVX2
-        all->push_back(
-            {&kernels_avx2, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }});
-#endif
-#ifdef PLAINGRAD_HAVE_NEON
-        all->push_back({&kernels_neon, [] { return true; }});
-#endif
-        all->push_back({&kernels_baseline, [] { return true; }});
+        if (!kRealIsDouble)
+            add_vectors(*all);
+        all->push_back({"baseline", &kernels_baseline, true});
         return all;
     }();
     return list;
@@ -74,11 +76,13 @@ std::string names() {
 }
 
 const Kernels& find(const char* name) {
-    for (const Candidate& candidate : candidates())
-        if (std::strcmp(candidate.kernels->name, name) == 0) {
-            check(candidate.runs_here(), "[PLAINGRAD_ISA] this processor cannot run '", name,
-                  "'; it can run ", names());
-            return *candidate.kernels;
+    for (const Candidate& set : candidates())
+        if (std::strcmp(set.name, name) == 0) {
+            check(set.runs_here, "[PLAINGRAD_ISA] this processor cannot run '", name, "'; it can run ",
+                  names());
+            check(set.kernels != nullptr, "[PLAINGRAD_ISA] this build has no ", name,
+                  " kernels: make ISA=all");
+            return *set.kernels;
         }
     throw Error(
         join("[PLAINGRAD_ISA] unknown instruction set '", name, "'; this processor can run ", names()));
@@ -109,13 +113,20 @@ void use(const Kernels& kernels) { current() = &kernels; }
 const char* const* available() {
     static const auto& names = *[] {  // never destroyed, for the same reason
         auto* list = new std::vector<const char*>;
-        for (const Candidate& candidate : candidates())
-            if (candidate.runs_here())
-                list->push_back(candidate.kernels->name);
+        for (const Candidate& set : candidates())
+            if (set.runs_here && set.kernels != nullptr)
+                list->push_back(set.name);
         list->push_back(nullptr);
         return list;
     }();
     return names.data();
+}
+
+const char* missing() {
+    for (const Candidate& set : candidates())
+        if (set.runs_here)
+            return set.kernels != nullptr ? nullptr : set.name;
+    return nullptr;
 }
 
 }  // namespace plaingrad::autograd::kernels

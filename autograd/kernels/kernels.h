@@ -236,8 +236,8 @@ constexpr int64_t packed_size(int64_t n, int64_t k, Precision precision) {
     return (n + 63) / 64 * 64 * (precision == Precision::bf16 ? (k + 1) / 2 : k);
 }
 
-// The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
-// has. Throws Error if PLAINGRAD_ISA names a set that does not exist or that cannot run here.
+// The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor and this
+// build have. Throws Error if PLAINGRAD_ISA names a set that does not exist, or that one of the two lacks.
 const Kernels& cpu();
 
 // Switches to another set by name, with the same errors; or to a table of your own, which must outlive its
@@ -247,6 +247,9 @@ void use(const Kernels& kernels);
 
 // The sets that can run here, best first; ends with nullptr.
 const char* const* available();
+
+// The best set of this processor, if this build has no kernels for it (`make ISA=all`); else nullptr.
+const char* missing();
 
 // Frees the working memory that this thread's kernels keep; other threads free theirs when they next need
 // some. Must not be called from inside a kernel.

@@ -9,7 +9,8 @@
 #include "apps/kit/text_training.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "tests/apps/running.h"
+#include "autograd/kernels/kernels.h"
+#include "tests/apps/run.h"
 #include "tests/apps/shown.h"
 #include "tests/folder.h"
 
@@ -540,4 +541,32 @@ TEST_CASE("an error is said even if the stream has failed", "[kit]") {
     });
     CHECK(std::cerr.good());
     CHECK(said == "p: no memory\n");
+}
+
+// A program with the baseline's kernels alone: these, and what picks a set, come before the library.
+TEST_CASE("a set of kernels that the processor has and the build lacks is told", "[apps][kit][dispatch]") {
+    const std::string best = autograd::kernels::available()[0];
+    if (best == "baseline")
+        SKIP("this processor has no other set");
+    const std::string library = tests::environment("PLAINGRAD_LIB", "build/libplaingrad.a"),
+                      built = library.substr(0, library.rfind('/') + 1), kernels = "autograd/kernels/";
+    const tests::Folder folder;
+    const std::string source = folder.write("a.cpp", R"(#include "apps/kit/program.h"
+using namespace plaingrad::kit;
+int main() { return run("a", nullptr, [] { return announce("a", 3), 0; }); }
+)"),
+                      program = folder / "a";
+    REQUIRE(std::system(autograd::join(tests::environment("PLAINGRAD_COMPILE", "c++ -std=c++20 -pthread -I."),
+                                       ' ', source, ' ', kernels, "dispatch.cpp ", kernels, "scratch.cpp ",
+                                       built, "obj/", kernels, "unit_baseline.o ", built, "libkit.a ",
+                                       library, " -o ", program)
+                            .c_str()) == 0);
+    const std::string lacks = "this build has no " + best + " kernels: make ISA=all\n";
+    const auto said = [&](const char* isa) {
+        return tests::run(program, {}, {.env = {std::string("PLAINGRAD_ISA=") + isa, "PLAINGRAD_THREADS=1"}})
+            .err;
+    };
+    CHECK(said("") == "a: baseline, 1 thread, 3 parameters; " + lacks);
+    CHECK(said(best.c_str()) == "a: [PLAINGRAD_ISA] " + lacks);
+    CHECK(autograd::kernels::missing() == nullptr);  // the tests have all
 }
