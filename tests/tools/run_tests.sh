@@ -6,6 +6,8 @@
 # usage: run_tests.sh <binary> <Catch2 filter> [<binary> <filter> ...]
 # PLAINGRAD_RUN is put before each binary (an emulator, setarch).
 # exit status: 0 if some test ran and all passed
+export ASAN_OPTIONS="${ASAN_OPTIONS-detect_stack_use_after_return=1:strict_string_checks=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
 passed=0
 failed=0
 skipped=0

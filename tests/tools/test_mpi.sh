@@ -12,7 +12,7 @@ build() {  # <name> <settings...>
     name=$1
     shift
     # shellcheck disable=SC2086  # names of programs
-    $MAKE "$@" INTO="$folder/$name" $(printf "$folder/$name/apps/%s " $programs) || exit 1
+    $MAKE "$@" LIB="$folder/$name/libplaingrad.a" APPS_IN="$folder/$name/apps" $(printf "$folder/$name/apps/%s " $programs) || exit 1
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }

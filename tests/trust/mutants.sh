@@ -3,7 +3,7 @@
 #
 # usage: mutants.sh <sample|long> <seed>     TRUST_PART: a share of the changes, as 1of2
 # Environment: GO_ON=1 takes up a run that was interrupted: what it has answered counts.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS INTO RUN UNITY PCH  # of the calling make, for another build
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS RUN UNITY PCH  # of the calling make, for another build
 case $1 in
 long) set -- --count 1600 --constants 10 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;

@@ -6,25 +6,21 @@
 TRUST_PROGRAM := $(filter-out instrument,$(patsubst tests/trust/%.cpp,%,$(sort $(wildcard tests/trust/*.cpp))))
 TRUST_SCRIPT  := $(filter-out trust,$(patsubst tests/trust/%.sh,%,$(sort $(wildcard tests/trust/*.sh))))
 INSTRUMENTS   := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
-trust_parts    = $(patsubst %.cpp,$(OBJ)/%.o,$(sort $(wildcard tests/trust/$(1)/*.cpp)))
+trust_parts    = $(call of,$(sort $(wildcard tests/trust/$(1)/*.cpp)))
 TRUST_OBJ     := $(OBJ)/tests/trust/instrument.o $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) \
                  $(foreach folder,$(notdir $(patsubst %/,%,$(wildcard tests/trust/*/))),$(call trust_parts,$(folder)))
 $(TRUST_OBJ): TEST_OPT = -O2  # they compute a lot
-ifneq ($(PCH),no)
-$(TRUST_OBJ): | $(OUT)/std.h.gch
-endif
--include $(TRUST_OBJ:.o=.d)
+$(TRUST_OBJ): | $(if $(filter-out no,$(PCH)),$(OUT)/std.h.gch)
 
 # programs/double.cpp belongs to a program of its own, programs_double: it is not linked into `programs`.
 of_trust = $(filter-out %/double.o,$(call trust_parts,$(1)))
 $(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $$(call of_trust,$$*) $(OBJ)/tests/trust/instrument.o \
-        $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
+        $(SHARED) $(PARTS) $(KIT) $(LIB)
+	$(link)
 
 # The others need the library only, as other compilers, other processors' and the double build make them, too: gradients.sh
 # runs `gradients`, bits.sh `weights`, the program `programs` runs `programs_double`.
-GRADIENT_OBJ := $(call trust_parts,gradients) $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/autograd/op_table_*.cpp))
+GRADIENT_OBJ := $(call trust_parts,gradients) $(call of,$(wildcard tests/autograd/op_table_*.cpp))
 $(OUT)/trust/gradients: $(GRADIENT_OBJ) $(LIB)
 $(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
 $(OUT)/programs_double: $(call trust_parts,programs) $(LIB)
@@ -32,9 +28,7 @@ PEERS_TEXT := $(OBJ)/tests/trust/peers/text.o
 $(OUT)/trust/peers_text: $(PEERS_TEXT) $(LIB)
 $(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OBJ)/tests/trust/models/random_model.o $(LIB)
 $(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text $(OUT)/trust/peers_tensors:
-	$(call say,ld )
-	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
--include $(GRADIENT_OBJ:.o=.d)
+	$(link)
 
 $(OUT)/trust/programs_double: $(BUILD)/double/programs_double
 	@mkdir -p $(@D) && cp $< $@
@@ -55,10 +49,9 @@ TRUST_THESE := $(or $(ONLY),mutants $(filter-out mutants,$(INSTRUMENTS)))
 TRUST_WHOLE := $(foreach name,$(TRUST_THESE),$(firstword $(subst ., ,$(name))))
 TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_WHOLE)),weights))
 .PHONY: trust trust-fuzzer
-trust: export PLAINGRAD_APPS := $(APPS_IN)
 trust: export PLAINGRAD_BUILD := $(BUILD)
 trust: export PLAINGRAD_TRUST := $(OUT)/trust
-trust: $(TRUST_NEEDS) $(PROGRAMS) $(if $(filter fuzz,$(TRUST_WHOLE)),trust-fuzzer)  ## measures how well promises are kept, and prints one table, within half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1 JOBS=2
+trust: $(TRUST_NEEDS) $(PROGRAMS) $(if $(filter fuzz,$(TRUST_WHOLE)),trust-fuzzer)  ## measures how well promises are kept: TRUST=quick|long ONLY=
 	@MAKE='$(make_program)' CXX='$(CXX)' JOBS='$(or $(JOBS),2)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(TRUST_THESE)
 
@@ -67,6 +60,6 @@ trust-fuzzer:
 
 # Against others, where they are installed: what its Python lacks is left out, and said. PART: 'ops models ...'.
 .PHONY: trust-peers
-trust-peers: $(OUT)/trust/peers_tensors $(OUT)/trust/peers_text $(OUT)/run_model $(OUT)/tokenize  ## random ops, models, texts against PyTorch, sacreBLEU, subword-nmt, tokenizers, transformers: PYTHON=... CASES=1000 SEED=1
+trust-peers: $(OUT)/trust/peers_tensors $(OUT)/trust/peers_text $(OUT)/run_model $(OUT)/tokenize  ## random ops, models, texts against other libraries: PYTHON=
 	@'$(PEERS_PYTHON)' tests/trust/peers '$(OUT)' --cases $(or $(CASES),1000) --seed $(or $(SEED),1) $(if $(ONLY),--only $(ONLY)) \
 	    $(foreach part,$(PART),--part $(part))
