@@ -132,7 +132,7 @@ bool Saved::is_current() const { return storage_->version == version_; }
 const Real* Saved::data() const {
     check(is_current(), "[backward] a tensor of shape ", shape_,
           " was changed after forward had used it; change parameters after backward, or run forward again");
-    return Tensor(shape_, storage_).data();  // throws if it is packed
+    return Tensor(shape_, storage_).data();  // throws if it has no plain numbers
 }
 
 Tensor Saved::tensor() const {

@@ -6,6 +6,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/weight.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -96,7 +97,7 @@ void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tenso
         return;
     std::string cause;
     for (const Tensor* input : inputs)
-        if (cause.empty() && input->defined() && input->packed() == nullptr && !input->same_memory(out) &&
+        if (cause.empty() && input->defined() && !is_packed(*input) && !input->same_memory(out) &&
             first_bad(*input) >= 0)
             cause = join("; so is element ", first_bad(*input), " of an input ", input->shape());
     throw Error(join("[NanGuard] ", place(op, layer()), ": element ", bad, " of the output ", out.shape(),

@@ -6,8 +6,8 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
+#include "autograd/weight.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -110,8 +110,7 @@ struct OutputLoss {
         const Real* const b = bias.defined() ? bias.data() : nullptr;
         kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
         product.bias = b;
-        const Real* const table = right_operand(product, weight, precision);
-        k.products(precision).gemm(product, x.data() + first * d, table, logits);
+        multiply(product, precision, x.data() + first * d, weight, logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
         Real* const losses_at = losses.mutable_data() + first;
         parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {

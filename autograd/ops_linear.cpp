@@ -5,8 +5,8 @@
 // the whole result once more for each of the two.
 #include "autograd/op.h"
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
+#include "autograd/weight.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -45,8 +45,7 @@ Tensor forward(const Product& p, const Tensor& x, const Tensor& w, const Tensor&
     product.bias = bias.defined() ? bias.data() : nullptr;
     product.activation = f;
     product.before_activation = before;
-    const Real* const b = right_operand(product, w, p.precision);
-    gemm(product, p.precision, x, b, {y.mutable_data()});
+    multiply(product, p.precision, x.data(), w, y.mutable_data());
     return y;
 }
 

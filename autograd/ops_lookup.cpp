@@ -2,28 +2,11 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
+#include "autograd/weight.h"
 
 namespace plaingrad::autograd {
 namespace {
-
-// What is looked up: rows of the table; or of a packed one the rows that are wanted, as a table of their own.
-struct Rows {
-    Rows(const Tensor& t, const Tokens& tokens) : table(t), ids(tokens.ids()), pad(tokens.pad()) {
-        if (t.packed() == nullptr)
-            return;
-        for (int32_t& id : ids)
-            id = id == pad ? -1 : id;
-        table = packed_rows(t, ids);
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            ids[i] = ids[i] < 0 ? -1 : static_cast<int32_t>(i);
-        pad = -1;
-    }
-    Tensor table;
-    std::vector<int32_t> ids;
-    int32_t pad;
-};
 
 // out[b, t] = dropout(table[ids[b, t]] * scale + positions[t]), zeros for padding instead of the table's
 // d = dropout's gradient of dout     dtable[id] = Σ d[b, t] scale over the places of that id
@@ -36,7 +19,7 @@ Tensor looked_up(const char* op, const Tensor& table, const Tokens& ids, const T
     o.n = table.size(1);
     o.length = ids.length();
     Tensor out = Tensor::uninitialized({ids.batch(), ids.length(), o.n});
-    const Rows from(table, ids);
+    const TableRows from = rows_of(table, ids);
     o.pad = from.pad;
     kernels::cpu().gather(o, from.ids.data(), from.table.data(),
                           positions.defined() ? positions.data() : nullptr, out.mutable_data());

@@ -149,7 +149,8 @@ Ref<Storage> Storage::make(int64_t n) {
 }
 
 void Storage::release(Storage* storage) {
-    if (storage->packed) {
+    storage->packed = nullptr;  // before the lock: this releases memory, too
+    if (storage->data == nullptr) {
         delete storage;
         return;
     }
@@ -164,16 +165,15 @@ void Storage::release(Storage* storage) {
 }
 
 // Not to the free list: that would keep the memory of all weights of a model that is packed.
-void Storage::replace_by(PackedNumbers with) {
-    auto numbers = std::make_unique<const PackedNumbers>(std::move(with));  // before anything is changed
+void Storage::replace_by(std::shared_ptr<const PackedNumbers> numbers) {
+    change();
+    packed = std::move(numbers);
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     r.statistics.bytes_in_use -= bytes(*this);
     ::operator delete(data, alignment(capacity));
     data = nullptr;
     capacity = 0;
-    ++version;
-    packed = std::move(numbers);
 }
 
 StorageStatistics storage_statistics() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "autograd/base/precision.h"
 #include "autograd/base/real.h"
@@ -23,23 +24,32 @@ struct Storage : Counted {
     // Counts the changes made through Tensor::mutable_data, so that backward can tell that a value it
     // needs is no longer the one that forward saw.
     uint32_t version = 0;
-    std::unique_ptr<const PackedNumbers> packed = nullptr;
-    Storage* next_free = nullptr;  // in the free list of its size class
+    std::shared_ptr<const PackedNumbers> packed = nullptr;  // of a weight (weight.h), of this version
+    Storage* next_free = nullptr;                           // in the free list of its size class
 
     // Room for n elements, uninitialised. Throws Error if the system has no memory left.
     static Ref<Storage> make(int64_t n);
     static void release(Storage* storage);
     // Returns `data` to the system, and holds these numbers from now on.
-    void replace_by(PackedNumbers numbers);
+    void replace_by(std::shared_ptr<const PackedNumbers> numbers);
+    // Before each change of `data`.
+    void change() {
+        ++version;
+        packed = nullptr;
+    }
 };
 
 // A weight in the order in which products read it: what `pack` (kernels/kernels.h) wrote.
+struct PackedForm {
+    Shape shape;      // of the handle that was packed
+    bool transposed;  // for products with the weight's transpose
+    Precision precision;
+    std::string_view kernels;  // the name of the set whose products can read it
+    bool operator==(const PackedForm&) const = default;
+};
 struct PackedNumbers {
     Ref<Storage> numbers;
-    Precision precision;
-    bool transposed;      // it was packed for products with the weight's transpose
-    const char* kernels;  // the name of the set whose products can read it
-    Shape shape;          // of the handle that was packed
+    PackedForm form;
 };
 
 struct StorageStatistics {

@@ -76,16 +76,10 @@ const Real* Tensor::no_data() const {
     no_storage();
 }
 
-void Tensor::replace_by(PackedNumbers numbers) const {
-    data();  // throws if it is packed
-    Tensor(*this).require_grad(false);
-    storage_->replace_by(std::move(numbers));
-}
-
 Real* Tensor::mutable_data() const {
     check(defined(), "[Tensor] an empty tensor cannot be written to");
     data();  // throws if it is packed
-    ++storage_->version;
+    storage_->change();
     return storage_->data;
 }
 

@@ -60,7 +60,7 @@ public:
     int64_t size(int dim) const { return shape_[dim]; }  // size(-1) is the last
     int64_t numel() const { return shape_.numel(); }
 
-    // Throws Error for an empty tensor, and for a weight that is packed (packed_weights.h).
+    // Throws Error for an empty tensor, and for a weight that was given to `pack` (weight.h).
     const Real* data() const {
         const Real* const at = defined() ? storage_->data : nullptr;
         return at != nullptr ? at : no_data();
@@ -104,7 +104,7 @@ public:
     // Whether both are handles of the same memory, as tied weights are.
     bool same_memory(const Tensor& other) const { return memory() == other.memory(); }
     // Differs for tensors of different memory; nullptr for an empty one. Not where the elements are: data().
-    const void* memory() const { return storage_.get(); }
+    Storage* memory() const { return storage_.get(); }
 
     // ---- for those who write ops (see op.h)
     Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
@@ -113,10 +113,6 @@ public:
     bool is_unshared() const { return defined() && storage_->references == 1; }
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
     const Node* node() const { return node_.get(); }  // nullptr outside of the graph
-    // What a packed weight holds instead of data(); nullptr for all other tensors.
-    const PackedNumbers* packed() const { return defined() ? storage_->packed.get() : nullptr; }
-    // Frees the elements, of all handles of this memory, and freezes it. Throws Error if it came from an op.
-    void replace_by(PackedNumbers numbers) const;
 
 private:
     Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/base/mapped.h"
-#include "autograd/packed_weights.h"
+#include "autograd/weight.h"
 #include "models/language_model.h"
 #include "models/transformer.h"
 
@@ -25,7 +25,7 @@ public:
     Tensor step(const Tokens& tokens, Logits which) override {
         const autograd::NoGrad no_grad;
         const UsePrecision precision(precision_);
-        const autograd::PackedWeights::Use use(packed_);
+        const autograd::KeepPacked keep_packed;
         check(tokens.batch() == batch_, "[Stepper] tokens for ", tokens.batch(), " sentences, the batch has ",
               batch_);
         for (const int32_t length : tokens.lengths())
@@ -69,7 +69,6 @@ private:
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
-    autograd::PackedWeights packed_;
 };
 
 class LanguageModelStepper final : public CachedStepper {

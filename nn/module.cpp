@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autograd/weight.h"
+
 namespace plaingrad::nn {
 
 void Visitor::found(NamedParameter p) {
@@ -49,9 +51,9 @@ void Printer::parameter(const NamedParameter& p) {
         return other.tensor.same_memory(p.tensor);
     });
     line(p.name, autograd::join(p.tensor.shape(), tied == printed_.end() ? "" : ", tied to " + tied->name,
-                                p.tensor.packed() != nullptr ? ", packed"
-                                : p.tensor.needs_grad()      ? ""
-                                                             : ", frozen"));
+                                autograd::is_packed(p.tensor) ? ", packed"
+                                : p.tensor.needs_grad()       ? ""
+                                                              : ", frozen"));
     printed_.push_back(p);
 }
 

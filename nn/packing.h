@@ -1,6 +1,6 @@
 // Weights for a model that only generates: packed, in the order in which products read them.
 //
-// Decoding packs a copy of each weight that it multiplies (autograd/packed_weights.h). A model that does
+// Decoding packs a copy of each weight that it multiplies (autograd/weight.h). A model that does
 // nothing else needs no other form. With the copies alone, a weight takes 4 bytes in float32 instead of 8,
 // and 2 in bfloat16 instead of 6.
 //
@@ -18,6 +18,7 @@
 // that.
 #pragma once
 
+#include "autograd/weight.h"
 #include "nn/module.h"
 
 namespace plaingrad::nn {
@@ -25,7 +26,10 @@ namespace plaingrad::nn {
 // Packs one parameter, if it is of the kind that is packed and is not yet. So a loader can pack each one as
 // soon as its numbers are complete, and never has more than one in float32. Throws Error if it is packed in
 // the other precision.
-void pack_weight(const NamedParameter& parameter);
+inline void pack_weight(const NamedParameter& p) {
+    if (p.is_matrix || p.is_table)
+        autograd::pack(p.tensor, p.is_table);
+}
 
 // Packs all of a module; a model with a configuration, for products in the precision that this names.
 template <Module M>

@@ -10,6 +10,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
+#include "autograd/weight.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
@@ -105,7 +106,7 @@ Entry header_entry(const StateEntry& from, const std::string& path) {
     check(from.name != "__metadata__", path,
           ": no tensor can have the name \"__metadata__\"; give it another");
     check(from.tensor.defined(), path, ": tensor ", shown(from.name), " is empty: it was never assigned");
-    check(from.tensor.packed() == nullptr, path, ": tensor ", shown(from.name),
+    check(!autograd::is_packed(from.tensor), path, ": tensor ", shown(from.name),
           " is packed, for computing only; load the model again without packing to save it");
     return {.name = from.name, .dtype = kOurs, .shape = sizes_of(from)};
 }

@@ -2,8 +2,8 @@
 // everything else, and no more memory than the packed numbers take.
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
+#include "autograd/weight.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -115,7 +115,7 @@ TEST_CASE("packed only: in bfloat16 a look-up gives rounded numbers, and zeros f
     CHECK(same_bits(embedding(only, first_is_padding), embedding(rounded, first_is_padding)));
 }
 
-TEST_CASE("packed only: at any number of threads, and within a PackedWeights", "[packed]") {
+TEST_CASE("packed only: at any number of threads, and while others are kept packed", "[packed]") {
     const Tensor x = random({5, 600}, 1), w = random({600, 1000}, 2), table = random({900, 600}, 3);
     for (const Precision p : kBoth) {
         const UsePrecision precision(p);
@@ -124,8 +124,7 @@ TEST_CASE("packed only: at any number of threads, and within a PackedWeights", "
             const tests::Threads guard(threads);
             const Tensor wp = packed(w, p), tp = packed(table, p, true);
             const int64_t before = bytes_in_use();
-            PackedWeights more;
-            const PackedWeights::Use use(more);
+            const KeepPacked keep;
             CHECK(same_bits(linear(x, wp), y));
             CHECK(same_bits(linear_transposed(x, tp), z));
             CHECK(bytes_in_use() == before);  // nothing was copied
@@ -143,7 +142,7 @@ TEST_CASE("packed only: the memory is the packed numbers'", "[packed]") {
         pack(w);
         const int64_t held = p == Precision::bf16 ? reals / 2 : reals;
         CHECK(bytes_in_use() == before + held);
-        CHECK(tied.packed() == w.packed());
+        CHECK((is_packed(tied) && is_packed(w)));
         CHECK(tied.same_memory(w));
         const int64_t free_before = storage_statistics().bytes_recycled;
         w = {};
@@ -179,8 +178,6 @@ TEST_CASE("packed only: everything else that reads such a weight throws", "[pack
                                                      [&] { sum(w); },
                                                      [&] { transpose(w, 0, 1); },
                                                      [&] { slice(w, 0, 1, 2); },
-                                                     [&] { pack(w); },
-                                                     [&] { w.replace_by({}); },
                                                      [&] {
                                                          const Plain plain;
                                                          linear(x, w);
@@ -200,9 +197,8 @@ TEST_CASE("packed only: everything else that reads such a weight throws", "[pack
 
 TEST_CASE("packed only: rows come back, from the first one to the last", "[packed]") {
     const Tensor square = random({64, 64}, 1), table = packed(square, Precision::float32, true);
-    const Tensor rows = packed_rows(table, {0, 63, 0, 17});
-    CHECK(rows.shape() == Shape{4, 64});
-    CHECK(same_bits(rows, concat({square[0], square[63], square[0], square[17]}, 0).with_shape({4, 64})));
+    CHECK(same_bits(embedding(table, Tokens(1, 4, {0, 63, 0, 17})),
+                    concat({square[0], square[63], square[0], square[17]}, 0).with_shape({1, 4, 64})));
 }
 
 TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors]") {
@@ -217,10 +213,8 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
           "[packed weight] weight (64, 64) is packed for linear_transposed and look-ups only");
     CHECK(error_of([&] { in(Precision::count, [&] { linear(x, w); }); }).starts_with("[Precision] "));
     CHECK(error_of([&] { embedding(w, Tokens(1, 1, {2})); }).starts_with("[packed weight] "));
-    CHECK(error_of([&] { packed_rows(square, {0}); }).starts_with("[packed_rows] this weight "));
-    CHECK(error_of([&] {
-              packed_rows(table, {0, 1 << 20});
-          }).starts_with("[packed_rows] there is no row 1048576"));
+    pack(table, true);  // once more does nothing
+    CHECK(error_of([&] { pack(table); }).ends_with(" is packed for linear_transposed and look-ups only"));
     CHECK(error_of([&] { pack(random({3}, 1)); }) == "[pack] a weight must be a matrix: its shape is (3)");
     CHECK(error_of([&] { pack(tests::leaf(square) + 1); }).starts_with("[require_grad] "));
     if (kernels::available()[1] != nullptr) {

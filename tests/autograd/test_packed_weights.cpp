@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
+#include "autograd/weight.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -34,8 +34,7 @@ TEST_CASE("packed weights: the same bits from every op, set and precision", "[pa
                     const Tensor x = random({rows, 515}, 1), w = random({515, n}, 2), bias = random({n}, 3);
                     const Tensor table = random({n, 515}, 4);
                     const std::vector<Tensor> expected = products(x, w, table, bias, p);
-                    PackedWeights packed;
-                    const PackedWeights::Use use(packed);
+                    const KeepPacked keep;
                     for (int time = 0; time < 2; ++time) {
                         const std::vector<Tensor> y = products(x, w, table, bias, p);
                         for (std::size_t op = 0; op < y.size(); ++op)
@@ -46,7 +45,7 @@ TEST_CASE("packed weights: the same bits from every op, set and precision", "[pa
     kernels::use(kernels::available()[0]);
 }
 
-TEST_CASE("packed weights: both precisions of one weight side by side", "[packed]") {
+TEST_CASE("packed weights: both precisions of one weight, in turn", "[packed]") {
     const Tensor x = random({3, 40}, 1), w = random({40, 70}, 2);
     const auto in_bf16 = [&] {
         const UsePrecision bf16(Precision::bf16);
@@ -54,80 +53,86 @@ TEST_CASE("packed weights: both precisions of one weight side by side", "[packed
     };
     const Tensor expected = linear(x, w), rounded = in_bf16();
     REQUIRE(!same_bits(expected, rounded));
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const KeepPacked keep;
     for (int time = 0; time < 2; ++time) {
         CHECK(same_bits(linear(x, w), expected));
         CHECK(same_bits(in_bf16(), rounded));
     }
 }
 
-TEST_CASE("packed weights: copied once, and again after the weight was written to", "[packed]") {
+TEST_CASE("packed weights: copied once, until the weight is written to or gone", "[packed]") {
     const Tensor x = random({3, 300}, 1);
     Tensor w = random({300, 700}, 2);
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const auto copy = [&] { return w.memory()->packed.get(); };
     const int64_t before = storage_statistics().bytes_in_use;
     linear(x, w);
-    const int64_t first = storage_statistics().bytes_in_use;
-    CHECK(first - before >= 300 * 700 * int64_t(sizeof(Real)));
-    linear(x, w);
-    CHECK(storage_statistics().bytes_in_use == first);
+    CHECK(copy() == nullptr);
+    {
+        const KeepPacked keep;
+        linear(x, w);
+    }
+    const auto* const first = copy();
+    REQUIRE(first != nullptr);
+    CHECK(storage_statistics().bytes_in_use - before >= 300 * 700 * int64_t(sizeof(Real)));
+    const KeepPacked keep;
+    CHECK(same_bits(linear(x, w.detach()), matmul(x, w)));
+    CHECK(copy() == first);
 
     w.mutable_data()[0] += 1;
+    CHECK(storage_statistics().bytes_in_use == before);
     CHECK(same_bits(linear(x, w), matmul(x, w)));
-    CHECK(storage_statistics().bytes_in_use == first);  // in place of the first copy
+    CHECK(copy() != nullptr);
+    w = {};
+    CHECK(storage_statistics().bytes_in_use < before);
 }
 
 TEST_CASE("packed weights: a weight that is gone does not lend its copy to another", "[packed]") {
     const Tensor x = random({3, 300}, 1);
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const KeepPacked keep;
     for (uint64_t seed = 2; seed < 6; ++seed) {  // of one size, so that memory would be used again
         const Tensor w = random({300, 200}, seed);
         CHECK(same_bits(linear(x, w), matmul(x, w)));
     }
 }
 
-TEST_CASE("packed weights: memory that is read in two shapes has a copy for each", "[packed]") {
+TEST_CASE("packed weights: memory that is read in two shapes, in turn", "[packed]") {
     const Tensor w = random({40, 60}, 1), reshaped = reshape(w, {80, 30});  // the same memory
     const Tensor x = random({3, 40}, 2), wider = random({3, 80}, 3);
     const Tensor of_rows = linear(x, w), of_others = linear(wider, reshaped);
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const KeepPacked keep;
     for (int time = 0; time < 2; ++time) {
         CHECK(same_bits(linear(x, w), of_rows));
         CHECK(same_bits(linear(wider, reshaped), of_others));
     }
 }
 
-TEST_CASE("packed weights: a square weight as it is and transposed has a copy for each", "[packed]") {
+TEST_CASE("packed weights: a square weight as it is and transposed, in turn", "[packed]") {
     const Tensor w = random({40, 40}, 1), x = random({3, 40}, 2);
     const Tensor as_it_is = linear(x, w), transposed = linear_transposed(x, w);
     REQUIRE(!same_bits(as_it_is, transposed));
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const KeepPacked keep;
     for (int time = 0; time < 2; ++time) {
         CHECK(same_bits(linear(x, w), as_it_is));
         CHECK(same_bits(linear_transposed(x, w), transposed));
     }
 }
 
-TEST_CASE("packed weights: in use in their scope, on their thread", "[packed]") {
-    PackedWeights outer, inner;
-    CHECK(PackedWeights::active() == nullptr);
-    {
-        const PackedWeights::Use use(outer);
-        {
-            const PackedWeights::Use nested(inner);
-            CHECK(PackedWeights::active() == &inner);
-        }
-        CHECK(PackedWeights::active() == &outer);
-        PackedWeights* elsewhere = &outer;
-        std::thread([&] { elsewhere = PackedWeights::active(); }).join();
-        CHECK(elsewhere == nullptr);
-    }
-    CHECK(PackedWeights::active() == nullptr);
+TEST_CASE("packed weights: threads that decode with one weight, each in its precision", "[packed][threads]") {
+    const Tensor x = random({3, 40}, 1), w = random({40, 70}, 2);
+    const auto decode = [&](Precision p) {
+        const UsePrecision precision(p);
+        const Tensor expected = linear(x, w);
+        const KeepPacked keep;
+        bool same = true;
+        for (int time = 0; time < 200; ++time)
+            same = same && same_bits(linear(x, w), expected);
+        return same;
+    };
+    bool other = false;
+    std::thread thread([&] { other = decode(Precision::bf16); });
+    CHECK(decode(Precision::float32));
+    thread.join();
+    CHECK(other);
 }
 
 TEST_CASE("packed weights: bfloat16 take half the memory", "[packed]") {
@@ -142,8 +147,7 @@ TEST_CASE("packed weights: gradients flow as without them", "[packed]") {
     sum(linear(x, w)).backward();
     const Tensor dx = x.grad().clone(), dw = w.grad().clone();
     x.zero_grad(), w.zero_grad();
-    PackedWeights packed;
-    const PackedWeights::Use use(packed);
+    const KeepPacked keep;
     sum(linear(x, w)).backward();
     CHECK(same_bits(x.grad(), dx));
     CHECK(same_bits(w.grad(), dw));

@@ -69,8 +69,8 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const auto packed_in = [](const Writer& w) {
         for (const nn::NamedParameter& p : nn::parameters(w.model))
             if (p.is_matrix)
-                return p.tensor.packed() != nullptr ? std::optional(p.tensor.packed()->precision)
-                                                    : std::nullopt;
+                return is_packed(p.tensor) ? std::optional(p.tensor.memory()->packed->form.precision)
+                                           : std::nullopt;
         return std::optional<Precision>();
     };
     for (const Precision precision : {Precision::float32, Precision::bf16}) {

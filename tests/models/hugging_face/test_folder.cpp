@@ -521,7 +521,7 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
             CHECK(bytes.back() == storage_statistics().bytes_in_use);  // nothing was packed after the last
             CHECK(loaded.config.block.precision == p);
             for (const nn::NamedParameter& parameter : nn::all_parameters(loaded))
-                CHECK((parameter.tensor.packed() != nullptr) == (parameter.is_matrix || parameter.is_table));
+                CHECK(is_packed(parameter.tensor) == (parameter.is_matrix || parameter.is_table));
             const Tokens ids(1, 5, {3, 1, 4, 1, 5});
             CHECK(same_bits(loaded(ids, Mode::eval()), later(ids, Mode::eval())));
         }

@@ -5,7 +5,7 @@
 #include "autograd/gradcheck.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
-#include "autograd/packed_weights.h"
+#include "autograd/weight.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {
@@ -109,7 +109,6 @@ Calls calls_of_tensors() {
         CALL((leaf({2}) * 2).backward(kNone)),
         CALL(twice(sum(leaf({2})))),
         CALL(changed_after_forward()),
-        CALL(Tensor(sum(leaf({2}))).replace_by({})),
         CALL(print_graph(t({2}))),
         CALL(print_graph(kNone)),
         CALL(guarded()),
@@ -163,8 +162,6 @@ Calls calls_of_tensors() {
         CALL(linear(t({2, 3}), packed(Precision::float32, true))),
         CALL(linear_transposed(t({2, 4}), packed(Precision::float32))),
         CALL(embedding(packed(Precision::float32), Tokens(1, 1, {0}))),
-        CALL(packed_rows(t({2, 3}), {0})),
-        CALL(packed_rows(packed(Precision::float32, true), {3})),
 
         CALL(set_thread_count(0)),
         CALL(set_thread_count(-1)),
