@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "apps/kit/json.h"
 #include "autograd/base/text_stream.h"
-#include "nn/checkpoint/file.h"
+#include "models/text/lines.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
 
@@ -38,7 +38,9 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
     std::vector<std::vector<std::string>> all;
     for (const PageRun& run : runs)
         all.push_back({run.name, thinned(run.log), run.lines});
-    std::string data = json_array(title, reload, all);
+    int64_t replaced = 0;
+    std::string data = models::text::replace_invalid_utf8(
+        nn::checkpoint::JsonText::array({title, reload, all}).text, replaced);
     // "</script>" in a text would end the data.
     for (std::size_t at = data.find('<'); at != data.npos; at = data.find('<', at))
         data.replace(at, 1, "\\u003c");

@@ -6,11 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "apps/kit/json.h"
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
-#include "models/settings.h"
+#include "models/text/lines.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -18,6 +17,7 @@ namespace {
 using autograd::mapped;
 using autograd::Real;
 using autograd::Tensor;
+using nn::checkpoint::JsonText;
 
 constexpr int64_t kSnapshots = 10, kFewest = 3;
 constexpr int64_t kBytes = 1'000'000;       // of all attention weights in a page, a byte each
@@ -34,19 +34,22 @@ std::string bytes_of(const Tensor& weights) {
     return base64(bytes);
 }
 
+// Enough for a picture.
+JsonText brief(double value) { return JsonText::rounded(value, 4); }
+
 // A matrix of any numbers: [name,rows,most,bytes], where 1 stands for -most, 128 for 0, and 255 for most.
-std::string matrix(const std::string& name, const Tensor& x) {
+JsonText matrix(const std::string& name, const Tensor& x) {
     const Real most = max(reshape(abs(x), {-1}), 0).item() + Real(1e-30);
-    return json_array(name, x.size(0), static_cast<double>(most),
-                      bytes_of((x * (127 / most) + Real(128)) / Real(255)));
+    return JsonText::array({name, x.size(0), brief(static_cast<double>(most)),
+                            bytes_of((x * (127 / most) + Real(128)) / Real(255))});
 }
 
 // How values are spread, from the lowest to the highest: [name,lowest,highest,mean,deviation,counts].
-std::string spread(const std::string& name, const Tensor& values) {
+JsonText spread(const std::string& name, const Tensor& values) {
     std::vector<Real> all = values.to_vector();
     std::erase_if(all, [](Real x) { return !std::isfinite(x); });
     if (all.empty())
-        return json_array(name + ": nothing finite", 0.0, 0.0, 0.0, 0.0, std::vector<int64_t>{1});
+        return JsonText::array({name + ": nothing finite", 0, 0, 0, 0, JsonText::array({1})});
     const auto [low, high] = std::minmax_element(all.begin(), all.end());
     const double from = static_cast<double>(*low), width = std::max(static_cast<double>(*high) - from, 1e-30);
     double sum = 0, squares = 0;
@@ -59,25 +62,37 @@ std::string spread(const std::string& name, const Tensor& values) {
     }
     const auto n = static_cast<double>(all.size());
     const double deviation = std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
-    return json_array(name, from, from + width, sum / n, deviation, counts);
+    return JsonText::array(
+        {name, brief(from), brief(from + width), brief(sum / n), brief(deviation), counts});
 }
 
-std::string listed(const std::vector<std::string>& values) { return "[" + models::listed(values, ",") + "]"; }
-
 // The modules with their types and parameters, and the texts.
-std::string described(const Subject& s) {
-    std::vector<std::string> modules;
+std::vector<JsonText::Member> described(const Subject& s) {
+    std::vector<JsonText> modules;
     for (const nn::NamedModule& m : s.modules) {
         int64_t count = 0;
         for (const nn::NamedParameter& p : s.parameters)
             count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
-        modules.push_back(json_array(m.name, m.type, count));
+        modules.push_back(JsonText::array({m.name, m.type, count}));
     }
-    const auto looks = mapped(s.looks, [](const Look& l) { return json_array(l.source, l.target); });
-    return "\"modules\":" + listed(modules) + ",\"looks\":" + listed(looks);
+    const auto looks = mapped(s.looks, [](const Look& l) { return JsonText::array({l.source, l.target}); });
+    return {{"modules", modules}, {"looks", looks}};
 }
 
 }  // namespace
+
+std::string base64(const std::string& bytes) {
+    constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        uint32_t group = 0;  // three bytes are four digits
+        for (std::size_t k = i; k < i + 3; ++k)
+            group = group << 8 | (k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0);
+        for (std::size_t k = 0; k < 4; ++k)
+            text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 63];
+    }
+    return text;
+}
 
 Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
     return mapped(ids, [&](int32_t id) {
@@ -117,21 +132,25 @@ Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, i
         add("model", 0, described(subject_));
 }
 
-void Recorder::add(const std::string& kind, int64_t step, const std::string& members) {
-    lines_ += "{\"kind\":\"" + kind + "\",\"step\":" + json(step) + "," + members + "}\n";
+void Recorder::add(const std::string& kind, int64_t step, const std::vector<JsonText::Member>& members) {
+    std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
+    all.insert(all.end(), members.begin(), members.end());
+    int64_t replaced = 0;
+    lines_ += models::text::replace_invalid_utf8(JsonText::object(all).text, replaced) + "\n";
 }
 
 void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
                     const std::map<std::string, double>& seconds) {
-    const auto times = mapped(seconds, [](const auto& s) { return json_array(s.first, s.second); });
-    add("call", step,
-        "\"facts\":" + json(facts) + ",\"settings\":" + json(settings) + ",\"seconds\":" + listed(times));
+    const auto times = mapped(seconds, [](const auto& s) {
+        return JsonText::array({s.first, brief(s.second)});
+    });
+    add("call", step, {{"facts", facts}, {"settings", settings}, {"seconds", times}});
 }
 
 void Recorder::scores(int64_t step) {
     if (subject_.scores)
         for (const auto& [name, value] : subject_.scores())
-            add("score", step, "\"name\":" + json(name) + ",\"value\":" + json(value));
+            add("score", step, {{"name", name}, {"value", brief(value)}});
 }
 
 // Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
@@ -158,7 +177,7 @@ bool Recorder::snapshot(int64_t step) {
         return false;
     last_ = step;
     const autograd::NoGrad no_grad;
-    std::vector<std::string> attention, positions, values, weights;
+    std::vector<JsonText> attention, positions, values, weights;
     int64_t bytes = 0, shown = 0;
     for (std::size_t i = 0; i < subject_.looks.size(); ++i) {
         nn::Probe seen;
@@ -172,8 +191,7 @@ bool Recorder::snapshot(int64_t step) {
             if (m.type.ends_with(kAttention)) {
                 const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
                                        std::min(shown, value->size(3)));  // (1, H, T, S)
-                attention.push_back(
-                    json_array(static_cast<int64_t>(i), m.name, w.size(1), w.size(2), bytes_of(w)));
+                attention.push_back(JsonText::array({i, m.name, w.size(1), w.size(2), bytes_of(w)}));
                 bytes += w.numel();
             } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
                 positions.push_back(matrix(m.name, *value));
@@ -187,15 +205,17 @@ bool Recorder::snapshot(int64_t step) {
             weights.push_back(spread(p.name, p.tensor));
     snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), kFewest, kSnapshots);
     add("snapshot", step,
-        "\"of\":" + json(snapshots_) + ",\"attention\":" + listed(attention) + ",\"positions\":" +
-            listed(positions) + ",\"activations\":" + listed(values) + ",\"weights\":" + listed(weights));
+        {{"of", snapshots_},
+         {"attention", attention},
+         {"positions", positions},
+         {"activations", values},
+         {"weights", weights}});
     embedding(step);
     if (subject_.samples)
         for (const std::string& text : subject_.samples())
-            add("sample", step, "\"text\":" + json(text));
+            add("sample", step, {{"text", text}});
     if (subject_.confusion)
-        add("confusion", step,
-            "\"classes\":" + json(subject_.classes) + ",\"counts\":" + json(subject_.confusion()));
+        add("confusion", step, {{"classes", subject_.classes}, {"counts", subject_.confusion()}});
     return true;
 }
 
@@ -215,7 +235,7 @@ void Recorder::embedding(int64_t step) {
     const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
     if (const std::size_t earlier = lines_.find("{\"kind\":\"embedding\""); earlier != lines_.npos)
         lines_.erase(earlier, lines_.find('\n', earlier) + 1 - earlier);
-    add("embedding", step, "\"labels\":" + json(labels) + ",\"vectors\":" + matrix("", x));
+    add("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
 }
 
 }  // namespace plaingrad::kit

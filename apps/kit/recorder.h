@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/checkpoint/json.h"
 #include "nn/probe.h"
 
 namespace plaingrad::kit {
@@ -53,6 +54,8 @@ autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions);
 // The texts' first positions; all but the first text, if it has padding, are padded to the longest.
 std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions);
 
+std::string base64(const std::string& bytes);
+
 class Recorder {
 public:
     // earlier: the lines of a run that is resumed after step `done`. Those of later steps are dropped, as
@@ -74,7 +77,8 @@ public:
 
 private:
     int64_t positions_that_fit(const nn::Probe& seen) const;
-    void add(const std::string& kind, int64_t step, const std::string& members);
+    void add(const std::string& kind, int64_t step,
+             const std::vector<nn::checkpoint::JsonText::Member>& members);
     void embedding(int64_t step);
 
     Subject subject_;

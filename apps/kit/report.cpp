@@ -6,7 +6,6 @@
 #include <fstream>
 #include <tuple>
 
-#include "apps/kit/json.h"
 #include "apps/kit/page.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"

@@ -13,25 +13,14 @@ using nn::checkpoint::shown;
 
 bool is_rotary(Family family) { return family != Family::gpt2 && family != Family::bert; }
 
-// Reads the file for this one key, as the others depend on it and may come before it.
-Family family_of(const std::string& path) {
+Family family_of(const Json& config) {
     std::string names;
     for (const char* const name : kFamilyNames)
         names.append(names.empty() ? "" : ", ").append(name);
-    const auto* family = std::end(kFamilyNames);
-    JsonReader json = JsonReader::open(path);
-    json.object([&](std::string_view key) {
-        if (key != "model_type") {
-            json.skip();
-            return;
-        }
-        const std::string_view name = json.string();
-        family = std::find(std::begin(kFamilyNames), std::end(kFamilyNames), name);
-        json.require(family != std::end(kFamilyNames), shown(name), " is not supported; there are ", names);
-    });
-    json.end();
-    check_file(family != std::end(kFamilyNames), path, ": there is no \"model_type\"; it must be one of ",
-               names);
+    const Json type = config["model_type"];
+    type.require(!type.is_null(), "is missing; it must be one of ", names);
+    const auto* family = std::find(std::begin(kFamilyNames), std::end(kFamilyNames), type.view());
+    type.require(family != std::end(kFamilyNames), type.shown(), " is not supported; there are ", names);
     return static_cast<Family>(family - kFamilyNames);
 }
 
@@ -137,9 +126,10 @@ static void check_model(const std::string& path, const Config& c) {
 }
 
 Config read_config(const std::string& path) {
-    Keys keys = defaults(family_of(path));
-    JsonReader json = JsonReader::open(path);
-    json.object([&](std::string_view key) { read_key(json, key, keys); });
+    const Json json = Json::open(path);
+    Keys keys = defaults(family_of(json));
+    for (const Json& member : json.members())
+        read_key(member, keys);
     resolve_sizes(path, keys);
     resolve_rope(path, keys);
     resolve_window(path, keys);

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "autograd/base/mapped.h"
 #include "models/hugging_face/keys.h"
 #include "models/text/tokenizer/tokenizer_config.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
+
+using autograd::mapped;
 
 // The file's values; no value: it has none, or null.
 struct GenerationKeys {
@@ -19,74 +22,56 @@ struct GenerationKeys {
     std::vector<std::string> stop = {};
 };
 
-std::optional<double> number_in(JsonReader& json, double least, double most, const char* range) {
-    if (json.null())
+std::optional<double> number_in(const Json& json, double least, double most, const char* range) {
+    if (json.is_null())
         return std::nullopt;
     const double value = json.real();
     json.require(value >= least && value <= most, "must be ", range, ": got ", value);
     return value;
 }
-std::optional<int64_t> count_or_null(JsonReader& json) {
-    if (json.null())
-        return std::nullopt;
-    const int64_t value = json.count();
-    json.require(value <= INT32_MAX, "must be at most ", INT32_MAX, ": got ", value);
-    return value;
+std::optional<int64_t> count_or_null(const Json& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.count(INT32_MAX));
 }
 
-// One, a list of them, or null: for each, item() reads it.
-template <class Item>
-void one_or_more(JsonReader& json, const Item& item) {
-    if (json.kind() == JsonReader::Kind::array)
-        json.array(item);
-    else if (!json.null())
-        item();
+// One, a list of them, or null.
+std::vector<Json> one_or_more(const Json& json) {
+    if (json.kind() == Json::Kind::array)
+        return mapped(json.items(), [](const Json& item) { return item; });
+    return json.is_null() ? std::vector<Json>() : std::vector{json};
 }
 
 // Whether the value is null, empty, or the number or the truth that changes nothing.
-bool changes_nothing(JsonReader& json, double neutral) {
-    switch (json.kind()) {
-        case JsonReader::Kind::null:
-            return json.null();
-        case JsonReader::Kind::number:
-            return json.real() == neutral;
-        case JsonReader::Kind::boolean:
-            return json.boolean() == (neutral != 0);
-        case JsonReader::Kind::string:
-            return json.string().empty();
-        default:
-            return without_space(json.skip()).size() <= 2;  // [] or {}
-    }
+bool changes_nothing(const Json& json, double neutral) {
+    if (json.kind() == Json::Kind::number)
+        return json.real() == neutral;
+    if (json.kind() == Json::Kind::boolean)
+        return json.boolean() == (neutral != 0);
+    const std::string text = json.shown();
+    return json.is_null() || text == "\"\"" || text == "[]" || text == "{}";
 }
 
 // Honoured: has `read`. Else refused, unless null or `neutral`.
 struct GenerationKey {
     std::string_view name;
-    void (*read)(JsonReader&, GenerationKeys&) = nullptr;
+    void (*read)(const Json&, GenerationKeys&) = nullptr;
     double neutral = 0;
     const char* why = "";
 };
-using J = JsonReader;
+using J = const Json;
 using G = GenerationKeys;
 
 // With kIgnored, all keys of GenerationConfig in transformers 5, and those that older files have.
 constexpr GenerationKey kGenerationKeys[] = {
-    {"do_sample", [](J& j, G& k) { k.do_sample = j.null() ? std::nullopt : std::optional(j.boolean()); }},
+    {"do_sample", [](J& j, G& k) { k.do_sample = j.is_null() ? std::nullopt : std::optional(j.boolean()); }},
     {"temperature", [](J& j, G& k) { k.temperature = number_in(j, 0, 1e30, "0 or more"); }},
     {"top_k", [](J& j, G& k) { k.top_k = count_or_null(j); }},
     {"top_p", [](J& j, G& k) { k.top_p = number_in(j, 1e-30, 1, "above 0, and at most 1"); }},
     {"repetition_penalty", [](J& j, G& k) { k.repetition_penalty = number_in(j, 1e-30, 1e30, "positive"); }},
     {"max_new_tokens", [](J& j, G& k) { k.max_new_tokens = count_or_null(j); }},
     {"max_length", [](J& j, G& k) { k.max_length = count_or_null(j); }},
-    {"eos_token_id", [](J& j, G& k) { one_or_more(j, [&] { k.ends.push_back(j.integer()); }); }},
-    {"suppress_tokens", [](J& j, G& k) { one_or_more(j, [&] { k.suppressed.push_back(j.integer()); }); }},
-    {"stop_strings",
-     [](J& j, G& k) {
-         one_or_more(j, [&] {
-             k.stop.emplace_back(j.string());
-             j.require(!k.stop.back().empty(), "a string that ends the text must not be empty");
-         });
-     }},
+    {"eos_token_id", [](J& j, G& k) { k.ends = mapped(one_or_more(j), &Json::integer); }},
+    {"suppress_tokens", [](J& j, G& k) { k.suppressed = mapped(one_or_more(j), &Json::integer); }},
+    {"stop_strings", [](J& j, G& k) { k.stop = mapped(one_or_more(j), &Json::nonempty_text); }},
 
     {"num_beams", nullptr, 1, "one text is drawn, without a beam"},
     {"num_beam_groups", nullptr, 1, "one text is drawn, without a beam"},
@@ -136,23 +121,22 @@ constexpr std::string_view kIgnored[] = {
     "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "transformers_version", "_from_model_config", "_commit_hash"};
 
-GenerationKeys read_keys(JsonReader& json, Unknown& unknown) {
+GenerationKeys read_keys(const Json& json, Unknown& unknown) {
     GenerationKeys keys;
-    json.object([&](std::string_view name) {
+    for (const Json& member : json.members()) {
+        const std::string_view name = member.name();
         const auto* key = std::find_if(std::begin(kGenerationKeys), std::end(kGenerationKeys),
                                        [&](const GenerationKey& k) { return k.name == name; });
         if (key == std::end(kGenerationKeys)) {
             if (std::find(std::begin(kIgnored), std::end(kIgnored), name) == std::end(kIgnored))
                 unknown.add(name);
-            json.skip();
         } else if (key->read != nullptr) {
-            key->read(json, keys);
+            key->read(member, keys);
         } else {
-            json.require(changes_nothing(json, key->neutral), "this value is not supported, as ", key->why,
-                         "; without this key the model can be used");
+            member.require(changes_nothing(member, key->neutral), "has a value that is not supported, as ",
+                           key->why, "; without this key the model can be used");
         }
-    });
-    json.end();
+    }
     return keys;
 }
 
@@ -172,9 +156,8 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     const std::string path = nn::checkpoint::in_folder(folder, "generation_config.json");
     if (!nn::checkpoint::exists(path))
         return g;
-    JsonReader json = JsonReader::open(path);
     Unknown unknown;
-    const GenerationKeys k = read_keys(json, unknown);
+    const GenerationKeys k = read_keys(Json::open(path), unknown);
     unknown.note(g.notes);
     if (k.do_sample.value_or(false))
         g.sampling = {.temperature = 1, .top_k = 50, .top_p = 1};

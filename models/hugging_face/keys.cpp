@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "autograd/base/mapped.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::hugging_face {
@@ -12,46 +13,46 @@ namespace {
 
 using nn::checkpoint::quote;
 using nn::checkpoint::shown;
-using Kind = JsonReader::Kind;
+using Kind = Json::Kind;
 
 // ---- Values.
 
 // Sizes and numbers of something, whose products fit into 64 bits. Whether they are right, the shapes of the
 // tensors will tell.
-int64_t size(JsonReader& json, int64_t least = 1, int64_t most = INT32_MAX) {
+int64_t size(const Json& json, int64_t least = 1, int64_t most = INT32_MAX) {
     const int64_t n = json.count();
     json.require(n >= least && n <= most, "must be between ", least, " and ", most, ": got ", n);
     return n;
 }
-int64_t size_or_null(JsonReader& json) { return json.null() ? 0 : size(json, 1, 1 << 20); }
+int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json, 1, 1 << 20); }
 // Each layer takes memory before a tensor of it was found.
-int64_t layers(JsonReader& json) { return size(json, 0, 10'000); }
+int64_t layers(const Json& json) { return size(json, 0, 10'000); }
 
-double positive(JsonReader& json) {
+double positive(const Json& json) {
     const double value = json.real();
     json.require(value > 0, "must be positive: got ", value);
     return value;
 }
 
-Real rate(JsonReader& json) {
-    const auto value = static_cast<Real>(json.null() ? 0 : json.real());  // which may round up to 1
+Real rate(const Json& json) {
+    const auto value = static_cast<Real>(json.is_null() ? 0 : json.real());  // which may round up to 1
     json.require(value >= 0 && value < 1, "must be in [0, 1): got ", value);
     return value;
 }
 
-std::vector<int64_t> ids(JsonReader& json) {
+std::vector<int64_t> ids(const Json& json) {
     std::vector<int64_t> all;
     if (json.kind() == Kind::array)
-        json.array([&] { all.push_back(json.integer()); });
-    else if (!json.null())
+        all = autograd::mapped(json.items(), &Json::integer);
+    else if (!json.is_null())
         all.push_back(json.integer());
     return all;
 }
-std::optional<int64_t> id(JsonReader& json) {
-    return json.null() ? std::nullopt : std::optional(json.integer());
+std::optional<int64_t> id(const Json& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.integer());
 }
 
-nn::Activation activation(JsonReader& json) {
+nn::Activation activation(const Json& json) {
     using enum nn::Activation;
     static const std::map<std::string_view, nn::Activation> names = {{"relu", relu},
                                                                      {"gelu", gelu},
@@ -61,57 +62,54 @@ nn::Activation activation(JsonReader& json) {
                                                                      {"gelu_python_tanh", gelu_tanh},
                                                                      {"silu", silu},
                                                                      {"swish", silu}};
-    const std::string_view name = json.string();
-    const auto found = names.find(name);
-    json.require(found != names.end(), "the activation ", shown(name),
+    const auto found = names.find(json.view());
+    json.require(found != names.end(), json.shown(),
                  " is not supported; there are relu, gelu, gelu_new, gelu_pytorch_tanh and silu");
     return found->second;
 }
 
 // {"0":"negative","1":"positive"}: all numbers from 0, in any order.
-std::vector<std::string> labels(JsonReader& json) {
+std::vector<std::string> labels(const Json& json) {
     std::map<std::string, std::string, std::less<>> by_number;
-    if (!json.null())
-        json.object([&](std::string_view key) { by_number[std::string(key)] = json.string(); });
+    for (const Json& label : json.is_null() ? Json::Items() : json.members())
+        by_number[std::string(label.name())] = label.text();
     std::set<std::string_view> different;  // each is a key of "label2id"
     std::vector<std::string> all;
     for (std::size_t i = 0; i < by_number.size(); ++i) {
         const auto label = by_number.find(std::to_string(i));
-        json.require(label != by_number.end(), "the keys must be the numbers from 0: there is no \"", i,
+        json.require(label != by_number.end(), "must have the numbers from 0 as keys: there is no \"", i,
                      "\"");
-        json.require(different.insert(label->second).second, "two classes have the label ",
+        json.require(different.insert(label->second).second, "has two classes with the label ",
                      shown(label->second));
         all.push_back(label->second);
     }
     return all;
 }
 
-RopeKeys rope(JsonReader& json) {
+RopeKeys rope(const Json& json) {
     RopeKeys r;
-    if (json.null())
-        return r;
-    json.object([&](std::string_view key) {
+    for (const Json& value : json.is_null() ? Json::Items() : json.members()) {
+        const std::string_view key = value.name();
         r.given = true;
         if (key == "rope_type" || key == "type") {
             std::string& type = key == "type" ? r.type : r.rope_type;
-            type = json.string();
-            json.require(type == "default" || type == "linear" || type == "llama3", "the type ", shown(type),
-                         " is not supported; there are default, linear and llama3");
+            type = value.text();
+            value.require(type == "default" || type == "linear" || type == "llama3", shown(type),
+                          " is not supported; there are default, linear and llama3");
         } else if (key == "rope_theta")
-            r.theta = positive(json);
+            r.theta = positive(value);
         else if (key == "factor")
-            r.factor = positive(json);
+            r.factor = positive(value);
         else if (key == "low_freq_factor")
-            r.low_freq_factor = positive(json);
+            r.low_freq_factor = positive(value);
         else if (key == "high_freq_factor")
-            r.high_freq_factor = positive(json);
+            r.high_freq_factor = positive(value);
         else if (key == "original_max_position_embeddings")
-            r.original_length = size(json);
+            r.original_length = size(value);
         else
-            json.require(key == "partial_rotary_factor" && json.real() == 1,
-                         "rotary positions of this kind are not supported; whole heads are rotated, by one "
-                         "base and one factor");
-    });
+            value.require(key == "partial_rotary_factor" && value.real() == 1,
+                          "is not supported; whole heads are rotated, by one base and one factor");
+    }
     return r;
 }
 
@@ -136,10 +134,10 @@ constexpr Architecture kArchitectures[] = {
 };
 
 // The first of the list names the class that wrote the weights.
-void architectures(JsonReader& json, Keys& k) {
+void architectures(const Json& json, Keys& k) {
     std::vector<std::string> names;
-    if (!json.null())
-        json.array([&] { names.emplace_back(json.string()); });
+    if (!json.is_null())
+        names = autograd::mapped(json.items(), &Json::text);
     k.names_head = !names.empty();
     if (names.empty())
         return;
@@ -155,28 +153,19 @@ void architectures(JsonReader& json, Keys& k) {
     json.require(false, shown(names[0]), " is not supported; there are ", known);
 }
 
-std::vector<bool> layer_types(JsonReader& json) {
+std::vector<bool> layer_types(const Json& json) {
     std::vector<bool> slides;
-    const auto item = [&] {
-        const std::string_view type = json.string();
-        slides.push_back(type == "sliding_attention");
-        json.require(slides.back() || type == "full_attention", "a layer of the type ", shown(type),
+    for (const Json& type : json.is_null() ? Json::Items() : json.items()) {
+        slides.push_back(type.view() == "sliding_attention");
+        type.require(slides.back() || type.view() == "full_attention", type.shown(),
                      " is not supported; full_attention and sliding_attention are");
-    };
-    if (!json.null())
-        json.array(item);
+    }
     return slides;
 }
 
 // A value as JSON, to compare it with one of a few characters, and to show it.
-std::string text_of(JsonReader& json) {
-    const Kind kind = json.kind();
-    if (kind == Kind::string)
-        return shown(json.string());
-    if (kind == Kind::number)
-        return nn::checkpoint::to_text(json.real());
-    const std::string text = without_space(json.skip());
-    return text.size() <= 5 ? text : kind == Kind::array ? "[...]" : "{...}";
+std::string text_of(const Json& json) {
+    return json.kind() == Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
 }
 
 // ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5,
@@ -186,11 +175,11 @@ std::string text_of(JsonReader& json) {
 struct Key {
     std::string_view name;
     unsigned families;
-    void (*read)(JsonReader&, Keys&) = nullptr;
+    void (*read)(const Json&, Keys&) = nullptr;
     const char* only = nullptr;
     const char* why = "";
 };
-using J = JsonReader;
+using J = const Json;
 
 consteval Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
     return {name, families, nullptr, only, why};
@@ -227,14 +216,14 @@ constexpr Key kKeys[] = {
     {"rope_scaling", kRotary, [](J& j, Keys& k) { k.rope_scaling = rope(j); }},
     {"original_max_position_embeddings", kRotary, [](J& j, Keys& k) { k.rope_original_length = size(j); }},
     {"sliding_window", kMistral | kQwen2,
-     [](J& j, Keys& k) { k.sliding_window = j.null() ? std::nullopt : std::optional(size(j)); }},
+     [](J& j, Keys& k) { k.sliding_window = j.is_null() ? std::nullopt : std::optional(size(j)); }},
     {"use_sliding_window", kQwen2, [](J& j, Keys& k) { k.use_sliding_window = j.boolean(); }},
     {"max_window_layers", kQwen2, [](J& j, Keys& k) { k.max_window_layers = size(j, 0); }},
     {"layer_types", kQwen2, [](J& j, Keys& k) { k.sliding_layers = layer_types(j); }},
     {"type_vocab_size", kBert, [](J& j, Keys& k) { k.token_types = size(j); }},
     {"id2label", kBert, [](J& j, Keys& k) { k.labels = labels(j); }},
     {"num_labels", kBert, [](J& j, Keys& k) { k.n_labels = size(j, 1, 1 << 16); }},
-    {"problem_type", kBert, [](J& j, Keys& k) { k.problem_type = j.null() ? "" : std::string(j.string()); }},
+    {"problem_type", kBert, [](J& j, Keys& k) { k.problem_type = j.text_or(""); }},
     {"bos_token_id", kAll, [](J& j, Keys& k) { k.start_id = id(j); }},
     {"eos_token_id", kAll, [](J& j, Keys& k) { k.end_ids = ids(j); }},
     {"pad_token_id", kAll, [](J& j, Keys& k) { k.pad_id = id(j); }},
@@ -246,7 +235,7 @@ constexpr Key kKeys[] = {
     {"attention_probs_dropout_prob", kBert, [](J& j, Keys& k) { k.dropout.attention = rate(j); }},
     {"attention_dropout", kRotary, [](J& j, Keys& k) { k.dropout.attention = rate(j); }},
     {"classifier_dropout", kBert,
-     [](J& j, Keys& k) { k.own_classifier_dropout = j.null() ? std::nullopt : std::optional(rate(j)); }},
+     [](J& j, Keys& k) { k.own_classifier_dropout = j.is_null() ? std::nullopt : std::optional(rate(j)); }},
 
     refused("scale_attn_weights", kGpt2, "true", "scores are divided by the root of a head's size"),
     refused("scale_attn_by_inverse_layer_idx", kGpt2, "false", "no layer scales its scores by its number"),
@@ -319,12 +308,6 @@ std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_
     return valid;
 }
 
-std::string without_space(std::string_view json) {
-    std::string text(json);
-    std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
-    return text;
-}
-
 // Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5.
 Keys defaults(Family family) {
     const struct {
@@ -368,20 +351,18 @@ std::string_view architecture(Family family, Head head) {
                                          " has no class with this head; see models/hugging_face.h"));
 }
 
-void read_key(JsonReader& json, std::string_view name, Keys& keys) {
+void read_key(const Json& json, Keys& keys) {
+    const std::string_view name = json.name();
     const auto* key = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) {
         return k.name == name && (k.families & of(keys.family)) != 0;
     });
     if (key == std::end(kKeys)) {
         keys.unknown.add(name);
-        json.skip();
     } else if (key->read != nullptr) {
         key->read(json, keys);
     } else if (key->only != nullptr) {
         const std::string value = text_of(json);
         json.require(value == key->only, "must be ", key->only, ", as ", key->why, ": got ", value);
-    } else {
-        json.skip();
     }
 }
 

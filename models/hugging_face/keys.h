@@ -8,7 +8,7 @@
 
 namespace plaingrad::models::hugging_face {
 
-using nn::checkpoint::JsonReader;
+using nn::checkpoint::Json;
 
 // "rope_scaling", and "rope_parameters" since transformers 5.
 struct RopeKeys {
@@ -48,11 +48,8 @@ Keys defaults(Family family);
 // The name of the class in transformers: the first one that has this head. Throws Error if there is none.
 std::string_view architecture(Family family, Head head);
 
-// Reads the value of this key. Throws FileError if it is refused.
-void read_key(JsonReader& json, std::string_view name, Keys& keys);
-
-// A list or an object that may be empty: "[ ]" is "[]".
-std::string without_space(std::string_view json);
+// Reads a member. Throws FileError if it is refused.
+void read_key(const Json& json, Keys& keys);
 
 // Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
 std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,

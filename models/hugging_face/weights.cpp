@@ -9,36 +9,29 @@ namespace {
 
 using nn::checkpoint::check_file;
 using nn::checkpoint::exists;
-using nn::checkpoint::JsonReader;
+using nn::checkpoint::Json;
 using nn::checkpoint::shown;
 
 // {"metadata":{"total_size":8},"weight_map":{"wte.weight":"model-00001-of-00002.safetensors"}}
 WeightFiles read_index(const std::string& folder, const std::string& index) {
     WeightFiles files = {.paths = {}, .index = index};
     std::map<std::string, std::size_t, std::less<>> known;  // by name
-    JsonReader json = JsonReader::open(index);
-    const auto entry = [&](std::string_view tensor) {
-        const std::string_view name = json.string();
+    for (const Json& entry : Json::open(index)["weight_map"].members()) {
+        const std::string_view name = entry.view();
         auto file = known.find(name);
         if (file == known.end()) {
             // An index must not lead out of its folder.
-            json.require(name.ends_with(".safetensors") && name.find('/') == name.npos,
-                         "must name a safetensors file of this folder: got ", shown(name));
+            entry.require(name.ends_with(".safetensors") && name.find('/') == name.npos,
+                          "must name a safetensors file of this folder: got ", shown(name));
             const std::string path = autograd::join(folder, "/", name);
-            json.require(exists(path), shown(name), " is not in the folder; download it, too");
+            entry.require(exists(path), "is in ", shown(name),
+                          ", which is not in the folder; download it, too");
             file = known.emplace(name, files.paths.size()).first;
             files.paths.push_back(path);
         }
-        files.file_of.emplace(tensor, file->second);
-    };
-    json.object([&](std::string_view key) {
-        if (key == "weight_map")
-            json.object(entry);
-        else
-            json.skip();
-    });
-    json.end();
-    check_file(!files.paths.empty(), index, ": there is no \"weight_map\", or nothing in it");
+        files.file_of.emplace(entry.name(), file->second);
+    }
+    check_file(!files.paths.empty(), index, ": there is nothing in its \"weight_map\"");
     return files;
 }
 

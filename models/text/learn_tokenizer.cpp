@@ -17,7 +17,7 @@
 namespace plaingrad::models::text {
 
 using namespace tokenizer;  // NOLINT
-using autograd::join;
+using nn::checkpoint::JsonText;
 using nn::checkpoint::quote;
 using Strings = std::vector<std::string>;
 using Views = std::vector<std::string_view>;
@@ -31,13 +31,29 @@ static Strings behind_reserved(const Strings& pieces) {
     return all;
 }
 
-static const std::string kSosBefore =
-    R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<sos>", "type_id": 0}}, )"
-    R"({"Sequence": {"id": "A", "type_id": 0}}], "pair": [{"Sequence": {"id": "A", "type_id": 0}}, )"
-    R"({"Sequence": {"id": "B", "type_id": 1}}], )"
-    R"("special_tokens": {"<sos>": {"id": "<sos>", "ids": [1], "tokens": ["<sos>"]}}})";
-static const std::string kByteLevel =
-    R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": true})";
+static JsonText of_type(const std::string& type, Members members = {}) {
+    members.insert(members.begin(), {"type", type});
+    return JsonText::object(members);
+}
+
+// <sos> before a line, or before each of two.
+static JsonText sos_before(bool wanted) {
+    if (!wanted)
+        return nullptr;
+    const auto item = [](const char* what, const char* id, int type) {
+        return JsonText::object({{what, JsonText::object({{"id", id}, {"type_id", type}})}});
+    };
+    const JsonText sos = JsonText::object(
+        {{"id", "<sos>"}, {"ids", JsonText::array({int32_t{kSos}})}, {"tokens", JsonText::array({"<sos>"})}});
+    return of_type("TemplateProcessing",
+                   {{"single", JsonText::array({item("SpecialToken", "<sos>", 0), item("Sequence", "A", 0)})},
+                    {"pair", JsonText::array({item("Sequence", "A", 0), item("Sequence", "B", 1)})},
+                    {"special_tokens", JsonText::object({{"<sos>", sos}})}});
+}
+
+static JsonText byte_level() {
+    return of_type("ByteLevel", {{"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", true}});
+}
 
 // ---- characters, bytes, words
 
@@ -50,19 +66,21 @@ Tokenizer learn_characters(const Views& texts, bool lines) {
             text.remove_prefix(length);
         }
     const Strings pieces = behind_reserved({characters.begin(), characters.end()});
-    FileText file = {.model = bpe_text("BPE", pieces, {}, R"(, "unk_token": "<unk>", "fuse_unk": false)"),
-                     .decoder = R"({"type": "Fuse"})"};
-    file.post_processor = lines ? kSosBefore : "null";
-    return Tokenizer(file.json());
+    return Tokenizer(
+        FileText{.model = bpe_text("BPE", pieces, {}, {{"unk_token", "<unk>"}, {"fuse_unk", false}}),
+                 .post_processor = sos_before(lines),
+                 .decoder = of_type("Fuse")}
+            .json());
 }
 
 Tokenizer bytes(bool lines) {
     const auto& of_byte = byte_alphabet().character;
     const Strings pieces = behind_reserved({of_byte.begin(), of_byte.end()});
-    FileText file = {
-        .model = bpe_text("BPE", pieces, {}), .pre_tokenizer = kByteLevel, .decoder = kByteLevel};
-    file.post_processor = lines ? kSosBefore : "null";
-    return Tokenizer(file.json());
+    return Tokenizer(FileText{.model = bpe_text("BPE", pieces, {}),
+                              .pre_tokenizer = byte_level(),
+                              .post_processor = sos_before(lines),
+                              .decoder = byte_level()}
+                         .json());
 }
 
 Tokenizer learn_words(const Views& texts) {
@@ -75,8 +93,8 @@ Tokenizer learn_words(const Views& texts) {
     const Strings pieces = behind_reserved(words);
     autograd::check(pieces.size() == words.size() + kFirstFreeId,
                     "[learn_words] no word may be <pad>, <sos>, <eos> or <unk>, which are reserved");
-    return Tokenizer(FileText{.model = model_text("WordLevel", pieces, "<unk>"),
-                              .pre_tokenizer = R"({"type": "WhitespaceSplit"})"}
+    return Tokenizer(FileText{.model = model_text("WordLevel", pieces, {{"unk_token", "<unk>"}}),
+                              .pre_tokenizer = of_type("WhitespaceSplit")}
                          .json());
 }
 
@@ -85,18 +103,21 @@ Tokenizer learn_words(const Views& texts) {
 // The file of a tokenizer of pieces, without its model.
 static FileText file_of(const PieceOptions& o) {
     FileText file;
-    file.normalizer = o.lower_case ? R"({"type": "Lowercase"})" : "null";
+    if (o.lower_case)
+        file.normalizer = of_type("Lowercase");
     if (o.bytes) {
-        file.pre_tokenizer = file.decoder = kByteLevel;
+        file.pre_tokenizer = file.decoder = byte_level();
         return file;
     }
-    const std::string ends = R"({"type": "BPEDecoder", "suffix": "</w>"})";
-    file.pre_tokenizer = R"({"type": "Joiners"})";
-    if (o.tokenized)
+    const JsonText ends = of_type("BPEDecoder", {{"suffix", "</w>"}}), joiners = of_type("Joiners");
+    file.pre_tokenizer = joiners;
+    file.decoder = of_type("Sequence", {{"decoders", JsonText::array({ends, joiners})}});
+    if (o.tokenized) {
+        const JsonText space = JsonText::object({{"String", " "}});
         file.pre_tokenizer =
-            R"({"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": false})";
-    file.decoder =
-        o.tokenized ? ends : R"({"type": "Sequence", "decoders": [)" + ends + R"(, {"type": "Joiners"}]})";
+            of_type("Split", {{"pattern", space}, {"behavior", "Removed"}, {"invert", false}});
+        file.decoder = ends;
+    }
     return file;
 }
 
@@ -108,7 +129,7 @@ static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vec
         file.model = bpe_text("BPE", pieces, rules);
     } else {
         file.model =
-            bpe_text("SubwordNMT", pieces, rules, R"(, "unk_token": "<unk>", "end_of_word_suffix": "</w>")");
+            bpe_text("SubwordNMT", pieces, rules, {{"unk_token", "<unk>"}, {"end_of_word_suffix", "</w>"}});
     }
     return Tokenizer(file.json(), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
 }
@@ -202,16 +223,18 @@ Tokenizer learn_pieces(const Views& texts, const PieceOptions& o, int64_t* how_m
 // ---- a classifier's features
 
 Tokenizer learn_features(const Strings& texts, const FeatureLearning& o) {
-    FileText file = {.normalizer =
-                         R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "PlainSigns"}, )"
-                         R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, )"
-                         R"("strip_accents": false, "lowercase": false}]})",
-                     .pre_tokenizer = R"({"type": "BertPreTokenizer"})",
-                     .post_processor = o.first ? kSosBefore : "null"};
+    const JsonText bert = of_type("BertNormalizer", {{"clean_text", true},
+                                                     {"handle_chinese_chars", true},
+                                                     {"strip_accents", false},
+                                                     {"lowercase", false}});
+    const JsonText normalizers = JsonText::array({of_type("NFC"), of_type("PlainSigns"), bert});
+    FileText file = {.normalizer = of_type("Sequence", {{"normalizers", normalizers}}),
+                     .pre_tokenizer = of_type("BertPreTokenizer"),
+                     .post_processor = sos_before(o.first)};
     const auto with = [&](const Strings& features) {
-        file.model = model_text(
-            "Features", behind_reserved(features), "<unk>",
-            join(R"(, "keep_case": )", o.keep_case ? "true" : "false", R"(, "max_words": )", o.max_words));
+        file.model =
+            model_text("Features", behind_reserved(features),
+                       {{"unk_token", "<unk>"}, {"keep_case", o.keep_case}, {"max_words", o.max_words}});
         return Tokenizer(file.json());
     };
     const Tokenizer splitter = with({});
@@ -280,35 +303,32 @@ Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_ou
         pieces.push_back(piece);
     }
     FileText file = bert_text(pieces, {});
-    file.added_tokens.clear();
-    for (int id = 0; id < 5; ++id)
-        file.added_tokens +=
-            join(id == 0 ? "[" : ", ", R"({"id": )", id, R"(, "content": )",
-                 quote(pieces[static_cast<std::size_t>(id)]), R"(, "special": true, )",
-                 R"("single_word": false, "lstrip": false, "rstrip": false, "normalized": false})");
-    file.added_tokens += "]";
+    std::vector<JsonText> added;
+    for (int32_t id = 0; id < 5; ++id)
+        added.push_back(
+            text_of(AddedToken{.content = pieces[static_cast<std::size_t>(id)], .id = id, .special = true}));
+    file.added_tokens = added;
     return Tokenizer(file.json());
 }
 
 Tokenizer learn_byte_pairs(std::string_view text, int64_t merges) {
     Merges all = learn_byte_merges(words_of({text}, {.bytes = true}), merges);
     all.symbols.emplace_back("<|endoftext|>");
-    FileText file = {
-        .model = bpe_text("BPE", all.symbols, all.rules), .pre_tokenizer = kByteLevel, .decoder = kByteLevel};
-    file.added_tokens = join(R"([{"id": )", all.symbols.size() - 1, R"(, "content": "<|endoftext|>", )",
-                             R"("special": true, "single_word": false, "lstrip": false, "rstrip": false, )",
-                             R"("normalized": false}])");
-    return Tokenizer(file.json());
+    const AddedToken end = {
+        .content = all.symbols.back(), .id = static_cast<int32_t>(all.symbols.size()) - 1, .special = true};
+    return Tokenizer(FileText{.model = bpe_text("BPE", all.symbols, all.rules),
+                              .pre_tokenizer = byte_level(),
+                              .decoder = byte_level(),
+                              .added_tokens = JsonText::array({text_of(end)})}
+                         .json());
 }
 
 void save_tokenizer_config(const std::string& folder, const std::string& tokenizer_class, int64_t max_length,
                            const std::vector<std::pair<std::string, std::string>>& tokens) {
-    std::string members;
-    for (const auto& [name, token] : tokens)
-        members += join(",\n  ", quote(name), ": ", quote(token));
+    Members members = {{"tokenizer_class", tokenizer_class}, {"model_max_length", max_length}};
+    members.insert(members.end(), tokens.begin(), tokens.end());
     nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer_config.json"),
-                                 {join("{\n  \"tokenizer_class\": ", quote(tokenizer_class),
-                                       ",\n  \"model_max_length\": ", max_length, members, "\n}\n")});
+                                 {JsonText::object(members, true).text + "\n"});
 }
 
 void check_known(const Tokenizer& tokenizer, std::string_view text, const std::vector<int32_t>& ids,

@@ -24,10 +24,10 @@ Tokenizer::Tokenizer(std::string json, const std::string& where)
 
 Tokenizer Tokenizer::open(const std::string& folder) {
     const std::string file = nn::checkpoint::in_folder(folder, "tokenizer.json");
-    Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::JsonReader::text_of(file), file)
+    Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::Json::text_of(file), file)
                                                  : tokenizer::from_older_files(folder);
     const auto config = tokenizer::TokenizerConfig::open(folder);
-    all.clean_up_ = config["clean_up_tokenization_spaces"].flag_or(false);
+    all.clean_up_ = config["clean_up_tokenization_spaces"].boolean_or(false);
     for (const char* name : tokenizer::TokenizerConfig::kTokens)
         if (const auto token = config.token(name))
             all.named_[name] = *token;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "autograd/base/mapped.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -16,40 +17,29 @@ constexpr NameAndSize kDTypes[] = {{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"I16",
                                    {"F16", 2},  {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},
                                    {"F64", 8},  {"I64", 8},  {"U64", 8}};
 
-DType parse_dtype(JsonReader& json, std::string_view tensor) {
-    const std::string_view name = json.string();
+DType parse_dtype(const Json& entry, const std::string& where) {
+    const std::string name = entry["dtype"].text();
     const auto* found =
         std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](auto& d) { return d.name == name; });
-    check_file(found != std::end(kDTypes), json.where(), ": tensor ", shown(tensor), " has the dtype ",
+    check_file(found != std::end(kDTypes), where, ": tensor ", shown(entry.name()), " has the dtype ",
                shown(name),
                ", which is not read here; in Python, convert it to float32 or bfloat16 and save it again");
     return static_cast<DType>(found - kDTypes);
 }
 
-std::vector<int64_t> counts(JsonReader& json) {
-    std::vector<int64_t> values;
-    json.array([&] { values.push_back(json.count()); });
-    return values;
+std::vector<int64_t> counts(const Json& list) {
+    return autograd::mapped(list.items(), [](const Json& item) { return item.count(); });
 }
 
-Entry parse_entry(JsonReader& json, std::string_view name) {
-    Entry entry = {.name = std::string(name)};
-    int fields = 0;
-    json.object([&](std::string_view key) {
-        ++fields;
-        if (key == "dtype") {
-            entry.dtype = parse_dtype(json, name);
-        } else if (key == "shape") {
-            entry.shape = counts(json);
-        } else {
-            json.require(key == "data_offsets", "a tensor has no field ", shown(key));
-            const std::vector<int64_t> offsets = counts(json);
-            json.require(offsets.size() == 2, "data_offsets must be two numbers");
-            std::tie(entry.begin, entry.end) = std::pair(offsets[0], offsets[1]);
-        }
-    });
-    json.require(fields == 3, "tensor ", shown(name), " must have a dtype, a shape and data_offsets");
-    return entry;
+Entry parse_entry(const Json& json, const std::string& where) {
+    json.require(json.members().size() == 3, "must have a dtype, a shape and data_offsets, and nothing else");
+    const std::vector<int64_t> offsets = counts(json["data_offsets"]);
+    json["data_offsets"].require(offsets.size() == 2, "must be two numbers");
+    return {.name = std::string(json.name()),
+            .dtype = parse_dtype(json, where),
+            .shape = counts(json["shape"]),
+            .begin = offsets[0],
+            .end = offsets[1]};
 }
 
 // Each tensor begins where the last one ended: no byte is read twice, and none can hide between them.
@@ -90,15 +80,14 @@ int64_t byte_count(const Entry& entry, const std::string& where) {
 
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where) {
     Header header;
-    JsonReader json(std::string(text), where, " of the header",
+    const Json json(std::string(text), where + ": header",
                     "; the file is damaged, or is no safetensors file");
-    json.object([&](std::string_view name) {
-        if (name == "__metadata__")
-            json.object([&](std::string_view key) { header.metadata[std::string(key)] = json.string(); });
+    for (const Json& member : json.members())
+        if (member.name() != "__metadata__")
+            header.entries.push_back(parse_entry(member, where));
         else
-            header.entries.push_back(parse_entry(json, name));
-    });
-    json.end();
+            for (const Json& item : member.members())
+                header.metadata[std::string(item.name())] = item.text();
     std::sort(header.entries.begin(), header.entries.end(), [](const Entry& a, const Entry& b) {
         return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
     });
@@ -106,25 +95,16 @@ Header parse_header(std::string_view text, int64_t data_bytes, const std::string
     return header;
 }
 
-// Uses std::to_string, as a stream would write 1,000 in some locales.
 std::string format_header(const Header& header) {
-    std::string text;
-    const auto item =
-        [&](const std::string& part) {  // an item of a list, after a comma unless it is the first
-            text.append(text.back() == '{' || text.back() == '[' ? "" : ",").append(part);
-        };
-    text.append(header.metadata.empty() ? "{" : "{\"__metadata__\":{");
-    for (const auto& [key, value] : header.metadata)
-        item(quote(key).append(":").append(quote(value)));
-    text += header.metadata.empty() ? "" : "}";
-    for (const Entry& entry : header.entries) {
-        item(quote(entry.name) + ":{\"dtype\":" + quote(name_of(entry.dtype)) + ",\"shape\":[");
-        for (const int64_t size : entry.shape)
-            item(std::to_string(size));
-        text.append("],\"data_offsets\":[").append(std::to_string(entry.begin));
-        item(std::to_string(entry.end).append("]}"));
-    }
-    text += '}';
+    std::vector<JsonText::Member> metadata(header.metadata.begin(), header.metadata.end()), all;
+    if (!metadata.empty())
+        all.emplace_back("__metadata__", JsonText::object(metadata));
+    for (const Entry& entry : header.entries)
+        all.emplace_back(entry.name,
+                         JsonText::object({{"dtype", name_of(entry.dtype)},
+                                           {"shape", entry.shape},
+                                           {"data_offsets", JsonText::array({entry.begin, entry.end})}}));
+    std::string text = JsonText::object(all).text;
     text.append((8 - text.size() % 8) % 8, ' ');
     return text;
 }

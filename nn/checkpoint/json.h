@@ -1,97 +1,75 @@
-// JSON (RFC 8259), read strictly: the header of a safetensors file, and the files beside one in a folder from
-// Hugging Face.
+// JSON (RFC 8259), read strictly, and written: the header of a safetensors file, and the files beside one.
 //
-//     JsonReader json = JsonReader::open("config.json");
-//     json.object([&](std::string_view key) {
-//         if (key == "n_layer")
-//             n_layers = json.count();
-//         else if (key == "eos_token_id")
-//             json.array([&] { ends.push_back(json.count()); });
-//         else
-//             json.skip();
-//     });
-//     json.end();
+//     const Json config = Json::open("config.json");
+//     const int64_t n_layers = config["n_layer"].count();
+//     for (const Json& id : config["eos_token_id"].items())
+//         ends.push_back(id.count());
+//     config.check_all_used();  // refuses by name what nobody has asked for
 //
-// Values are read in the order in which they come, and no tree of them is built: a tokenizer's file may have
-// 20 MB. The code that reads decides how deep it goes. A file cannot: nothing recurses, and `skip` goes down
-// kMaxLevels and no further.
+// A text is read at once. Its values lie in one list, 40 bytes each, and its strings stay where they are: a
+// tokenizer's file may have 20 MB. There are limits for its size, its depth and the number of its values.
 //
-// Each error is a FileError, `FILE: byte N, in "KEY": ...`. A key that comes twice is refused, and so is text
-// that is not UTF-8, and what Python's json takes although it is no JSON: NaN, half of a surrogate pair.
+// Each error is a FileError: `FILE: byte N: ...` for what is no JSON, `FILE: model.vocab ...` for a value
+// that is not as it should be. A name that comes twice is refused, and so is text that is not UTF-8, and what
+// Python's json takes although it is no JSON: NaN, half of a surrogate pair.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "nn/checkpoint/file.h"
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::nn::checkpoint {
 
-class JsonReader {
+// A value, which keeps the whole text alive.
+class Json {
 public:
     enum class Kind { object, array, string, number, boolean, null };
 
     static constexpr std::size_t kMaxLevels = 128;
+    static constexpr std::size_t kMaxValues = std::size_t{1} << 23;
     static constexpr int64_t kMaxBytes = int64_t{1} << 26;  // twice the largest tokenizer.json we know of
 
-    // A whole text. In errors `where` is the file, `part` follows the position, and `hint` ends the line.
-    JsonReader(std::string text, std::string where, std::string part = "", std::string hint = "");
+    Json() : Json("null", "") {}
+    // A whole text. In errors `where` is the file, and `hint` ends the line.
+    Json(std::string text, std::string where, std::string hint = "");
     // A file of up to kMaxBytes.
-    static JsonReader open(const std::string& path) { return {text_of(path), path}; }
+    static Json open(const std::string& path) { return {text_of(path), path}; }
     static std::string text_of(const std::string& path);
 
-    JsonReader(const JsonReader&) = delete;
-    JsonReader& operator=(const JsonReader&) = delete;
+    Kind kind() const;
+    bool is_null() const { return kind() == Kind::null; }
+    class Items;
+    Items items() const;    // of an array
+    Items members() const;  // of an object, in order; all are then asked for
+    // The member of an object; a null if there is none.
+    Json operator[](std::string_view name) const;
+    std::string_view name() const;  // in its object
 
-    const std::string& where() const { return where_; }
+    // The value. Throws FileError if it is of another kind. With a default: also for null.
+    std::string text() const { return std::string(view()); }
+    std::string_view view() const;  // valid as long as any value of the whole text
+    std::string nonempty_text() const;
+    int64_t integer() const;                        // a whole number, written as one: neither 12.0 nor 1e3
+    int64_t count(int64_t most = INT64_MAX) const;  // the same, from 0 to `most`
+    double real() const;                            // any number that a double can hold
+    bool boolean() const;
+    std::string text_or(const std::string& otherwise) const { return is_null() ? otherwise : text(); }
+    bool boolean_or(bool otherwise) const { return is_null() ? otherwise : boolean(); }
 
-    // Of the value that comes next. (Its first character decides: the rest may be wrong.)
-    Kind kind();
-
-    // {"key":value,...}: member(key) must read the value.
-    template <class Member>
-    void object(const Member& member) {
-        std::vector<std::string_view> keys;
-        expect("{");
-        for (bool first = true; !accept("}"); first = false) {
-            if (!first)
-                expect(",");
-            keys.push_back(key());
-            const std::string_view outer = std::exchange(key_, keys.back());
-            member(key_);
-            key_ = outer;
-        }
-        check_keys(keys);
-    }
-
-    // [value,...]: item() must read a value.
-    template <class Item>
-    void array(const Item& item) {
-        expect("[");
-        for (bool first = true; !accept("]"); first = false) {
-            if (!first)
-                expect(",");
-            item();
-        }
-    }
-
-    // Keys too are such views: valid as long as the reader.
-    std::string_view string();
-    int64_t integer();  // a whole number, written as one: 12, but neither 12.0 nor 1e3
-    int64_t count();    // the same without a sign
-    double real();      // any number that a double can hold
-    bool boolean();
-    bool null();  // whether the next value is null, which is then read
-    // Any value, checked as strictly as one that is read. Returns its text as the file has it, except for
-    // strings with escapes: they have been decoded in place, so what stands there is not their text.
-    std::string_view skip();
-
-    void end();  // nothing but white space may follow
-
-    // For what is JSON, but not as it should be.
+    // For messages: 12, "a"; of what has items only [...] or {...}, unless it is empty.
+    std::string shown() const;
+    void ignore() const;  // as if all in it had been asked for
+    // Throws FileError if a member of an object, or of one in it, was not asked for: an option that is not
+    // honoured would change what is computed without a word.
+    void check_all_used() const;
+    // For what is JSON, but not as it should be. The complaint follows the value's name.
     template <class... Parts>
     void require(bool condition, const Parts&... complaint) const {
         if (!condition) [[unlikely]]
@@ -99,23 +77,82 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const std::string& complaint) const;
-    [[noreturn]] void fail_expected(std::string_view what) const;
-    void skip_space();
-    bool accept(std::string_view token);  // whether it comes next, after white space; then it is read
-    void expect(std::string_view token);
-    void skip_single(Kind kind);
-    std::string_view key();
-    void check_keys(std::vector<std::string_view>& keys);
-    char next();
-    char32_t escape();
-    uint32_t hex4();
-    std::string_view number(std::string_view characters, const char* expected);
-    int64_t whole(std::string_view characters, const char* expected);
+    struct Whole;
+    struct Value;
+    class Reader;
+    Json(std::shared_ptr<const Whole> whole, std::size_t index) : whole_(std::move(whole)), index_(index) {}
 
-    std::string text_, where_, part_, hint_;
-    std::size_t at_ = 0;
-    std::string_view key_;  // of the innermost object that is being read
+    const Value& value() const;
+    std::string path() const;
+    Items inner() const;
+    std::size_t end() const;  // the index of the first value behind it
+    void expect(Kind kind, const char* what) const;
+    [[noreturn]] void fail(const std::string& complaint) const;
+
+    std::shared_ptr<const Whole> whole_;
+    std::size_t index_ = 0;  // of whole_'s values
+};
+
+// What an array or an object has, to loop over, without a list of them.
+class Json::Items {
+public:
+    Items() = default;  // none
+    std::size_t size() const;
+    Json operator[](std::size_t i) const;
+
+    struct Iterator {
+        Json value;
+        const Json& operator*() const { return value; }
+        Iterator& operator++() {
+            value.index_ = value.end();
+            return *this;
+        }
+        bool operator==(std::size_t end) const { return value.index_ == end; }
+    };
+    Iterator begin() const { return {first_}; }
+    std::size_t end() const { return end_; }
+
+private:
+    friend class Json;
+    Items(Json first, std::size_t end) : first_(std::move(first)), end_(end) {}
+
+    Json first_;
+    std::size_t end_ = 0;  // an index
+};
+
+// A value that is written: its text, without white space.
+//
+//     JsonText::object({{"type", "Sequence"}, {"sizes", JsonText::array({1, 2.5, nullptr})}}).text
+struct JsonText {
+    using Member = std::pair<std::string, JsonText>;
+
+    JsonText(std::nullptr_t) : text("null") {}
+    template <class Number>
+    requires std::is_arithmetic_v<Number> JsonText(Number value) {
+        if constexpr (std::same_as<Number, bool>)
+            text = value ? "true" : "false";
+        else if constexpr (std::integral<Number>)
+            text = std::to_string(value);
+        else
+            *this = real(static_cast<double>(value), to_text(value));
+    }
+    JsonText(std::string_view value);
+    JsonText(const std::string& value) : JsonText(std::string_view(value)) {}
+    JsonText(const char* value) : JsonText(std::string_view(value)) {}
+    template <class T>
+    JsonText(const std::vector<T>& values)
+        : JsonText(array(std::vector<JsonText>(values.begin(), values.end()))) {}
+
+    static JsonText rounded(double value, int digits);  // null if it is not finite
+    // lines: each item on a line of its own.
+    static JsonText array(const std::vector<JsonText>& items, bool lines = false);
+    static JsonText object(const std::vector<Member>& members, bool lines = false);
+
+    std::string text;
+
+private:
+    // The fewest digits that identify the number, with a point: in Python 1 is no float. Null if not finite.
+    static JsonText real(double value, std::string text);
 };
 
 // The text as a JSON string with quotes. `shown` shortens it for messages, to `most` bytes: a name in a file

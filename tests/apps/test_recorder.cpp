@@ -17,6 +17,14 @@ using namespace tests;      // NOLINT
 using autograd::Tensor;
 using autograd::Tokens;
 
+TEST_CASE("recorder: bytes as text", "[kit][page]") {
+    CHECK(kit::base64("") == "");
+    CHECK(kit::base64("f") == "Zg==");
+    CHECK(kit::base64("fo") == "Zm8=");
+    CHECK(kit::base64("foobar") == "Zm9vYmFy");  // RFC 4648, section 10
+    CHECK(kit::base64(std::string("\xff\x00\xfe", 3)) == "/wD+");
+}
+
 TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
           "[kit][page]") {
     const auto snapshot = [](const std::vector<autograd::Real>& values) {

@@ -19,17 +19,12 @@ using nn::checkpoint::SafeTensors;
 
 // What was read can be written, and is read again as the same. A string, whatever its escapes, is UTF-8.
 void json(const std::string& bytes) {
-    using nn::checkpoint::JsonReader;
-    JsonReader reader(bytes, "f.json"), strings(bytes, "f.json");
-    reader.skip();
-    reader.end();
-    if (strings.kind() == JsonReader::Kind::object)
-        strings.object([&](std::string_view key) {
-            const bool is_string = strings.kind() == JsonReader::Kind::string;
-            const std::string_view value = is_string ? strings.string() : (strings.skip(), "");
-            for (const std::string_view text : {key, value})
-                expect(nn::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
-        });
+    using Value = nn::checkpoint::Json;
+    const Value whole(bytes, "f.json");
+    for (const Value& member : whole.kind() == Value::Kind::object ? whole.members() : Value::Items())
+        for (const std::string& text :
+             {std::string(member.name()), member.kind() == Value::Kind::string ? member.text() : ""})
+            expect(nn::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
     const std::optional<Json> tree = parse_json(bytes);
     if (!tree)  // it goes down to 100 levels
         return expect(

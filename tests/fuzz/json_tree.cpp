@@ -8,28 +8,29 @@
 namespace plaingrad::fuzz {
 namespace {
 
-using nn::checkpoint::JsonReader;
+using Value = nn::checkpoint::Json;
 
-Json read(JsonReader& json, int levels) {
+Json read(const Value& json, int levels) {
     json.require(levels > 0, "too deep");
     Json tree;
     switch (json.kind()) {
-        case JsonReader::Kind::object:
+        case Value::Kind::object:
             tree.kind = Json::Kind::object;
-            json.object([&](std::string_view key) {
-                tree.keys.emplace_back(key);
-                tree.items.push_back(read(json, levels - 1));
-            });
+            for (const Value& member : json.members()) {
+                tree.keys.emplace_back(member.name());
+                tree.items.push_back(read(member, levels - 1));
+            }
             break;
-        case JsonReader::Kind::array:
+        case Value::Kind::array:
             tree.kind = Json::Kind::array;
-            json.array([&] { tree.items.push_back(read(json, levels - 1)); });
+            for (const Value& item : json.items())
+                tree.items.push_back(read(item, levels - 1));
             break;
-        case JsonReader::Kind::string:
-            tree.set_string(std::string(json.string()));
+        case Value::Kind::string:
+            tree.set_string(json.text());
             break;
         default:
-            tree.text = json.skip();
+            tree.text = json.shown();
     }
     return tree;
 }
@@ -52,7 +53,7 @@ void write(const Json& tree, std::string& out) {
 
 }  // namespace
 
-std::string Json::string() const { return std::string(JsonReader(text, "").string()); }
+std::string Json::string() const { return Value(text, "").text(); }
 
 void Json::set_string(const std::string& to) {
     int64_t replaced = 0;
@@ -66,10 +67,7 @@ Json* Json::find(const std::string& key) {
 
 std::optional<Json> parse_json(const std::string& text) {
     try {
-        JsonReader json(text, "");
-        Json tree = read(json, 100);
-        json.end();
-        return tree;
+        return read(Value(text, ""), 100);
     } catch (const autograd::Error&) {
         return {};
     }

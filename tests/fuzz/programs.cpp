@@ -5,7 +5,6 @@
 #include <regex>
 #include <sstream>
 
-#include "apps/kit/json.h"
 #include "apps/kit/options.h"
 #include "apps/kit/page.h"
 #include "apps/kit/recorder.h"
@@ -153,11 +152,8 @@ std::string as_utf8(const std::string& text) {
 
 void check_lines_of_json(const std::string& lines) {
     std::istringstream in(lines);
-    for (std::string line; std::getline(in, line);) {
-        nn::checkpoint::JsonReader json(line, "report.jsonl");
-        json.skip();
-        json.end();
-    }
+    for (std::string line; std::getline(in, line);)
+        nn::checkpoint::Json(line, "report.jsonl");
 }
 
 // Of a page without runs: what comes before the data, and after it.
@@ -182,16 +178,16 @@ void check_page(const std::string& title, const kit::PageRun& run) {
         page.substr(frame.before.size(), page.size() - frame.before.size() - frame.after.size());
     expect(data.find('<') == data.npos, "a text can end the data: ", data);
     std::vector<std::string> texts;
-    nn::checkpoint::JsonReader json(data, "page");
-    json.array([&] {
-        if (json.kind() == nn::checkpoint::JsonReader::Kind::string)
-            texts.emplace_back(json.string());
-        else if (json.kind() == nn::checkpoint::JsonReader::Kind::number)
-            expect(json.count() == 5, "another time to load it again");
+    using nn::checkpoint::Json;
+    for (const Json& item : Json(data, "page").items())
+        if (item.kind() == Json::Kind::string)
+            texts.push_back(item.text());
+        else if (item.kind() == Json::Kind::number)
+            expect(item.count() == 5, "another time to load it again");
         else
-            json.array([&] { json.array([&] { texts.emplace_back(json.string()); }); });
-    });
-    json.end();
+            for (const Json& part : item.items())
+                for (const Json& text : part.items())
+                    texts.push_back(text.text());
     const bool is_whole = std::count(run.log.begin(), run.log.end(), '\n') < 3000;
     expect(texts.size() == 4 && texts[0] == as_utf8(title) && texts[1] == as_utf8(run.name) &&
                (!is_whole || texts[2] == as_utf8(run.log)) && texts[3] == as_utf8(run.lines),

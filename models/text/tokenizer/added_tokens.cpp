@@ -36,15 +36,14 @@ std::size_t strip_right(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-AddedToken AddedTokens::from(const Part& part) {
+AddedToken AddedTokens::from(const Json& part) {
     AddedToken token;
-    token.content = part["content"].text();
-    part["content"].require(!token.content.empty(), "is empty");
-    token.single_word = part["single_word"].flag_or(false);
-    token.lstrip = part["lstrip"].flag_or(false);
-    token.rstrip = part["rstrip"].flag_or(false);
-    token.special = part["special"].flag_or(false);
-    token.normalized = part["normalized"].flag_or(!token.special);
+    token.content = part["content"].nonempty_text();
+    token.single_word = part["single_word"].boolean_or(false);
+    token.lstrip = part["lstrip"].boolean_or(false);
+    token.rstrip = part["rstrip"].boolean_or(false);
+    token.special = part["special"].boolean_or(false);
+    token.normalized = part["normalized"].boolean_or(!token.special);
     return token;
 }
 

@@ -25,7 +25,7 @@ class AddedTokens {
 public:
     // Reads one member of "added_tokens" in tokenizer.json, which has an "id", or of "added_tokens_decoder"
     // in tokenizer_config.json, whose key is the id.
-    static AddedToken from(const Part& part);
+    static AddedToken from(const Json& part);
 
     void add(AddedToken token, const Normalizer& normalizer);
     const std::vector<AddedToken>& all() const { return tokens_; }

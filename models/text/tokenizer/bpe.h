@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "models/text/tokenizer/pair_table.h"
-#include "models/text/tokenizer/part.h"
 #include "models/text/tokenizer/vocabulary.h"
 
 namespace plaingrad::models::text::tokenizer {

@@ -1,5 +1,6 @@
 #include "models/text/tokenizer/decoder.h"
 
+#include "autograd/base/mapped.h"
 #include "models/text/tokenizer/byte_alphabet.h"
 #include "models/text/tokenizer/joiners.h"
 
@@ -96,9 +97,41 @@ void apply(const EndOfWord& end, Strings& pieces, InvalidUtf8) {
 
 void apply(const JoinersUndone&, Strings& pieces, InvalidUtf8) { pieces = {detokenize(join(pieces))}; }
 
-Strip strip_from(const Part& part) {
-    part["stop"].require(part["stop"].integer() == 0, "is not supported, unless it is 0");
-    return {part["content"].nonempty_text(), part["start"].integer()};
+Strip strip_from(const Json& part) {
+    part["stop"].require(part["stop"].count() == 0, "is not supported, unless it is 0");
+    return {part["content"].nonempty_text(), part["start"].count()};
+}
+
+Decoder::Step decoder_step(const Json& part) {
+    const std::string_view type = part["type"].view();
+    if (type == "ByteLevel") {
+        for (const char* option : {"add_prefix_space", "trim_offsets", "use_regex"})
+            part[option].boolean_or(true);  // of no use here
+        return BytesOfCharacters{};
+    }
+    if (type == "WordPiece")
+        return WordPieces{part["prefix"].text(), part["cleanup"].boolean()};
+    if (type == "Metaspace") {
+        part["split"].boolean_or(true);
+        const std::string scheme =
+            part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
+        return Spaces{part["replacement"].nonempty_text(), scheme != "never"};
+    }
+    if (type == "Replace")
+        return replace_from(part);
+    if (type == "Strip")
+        return strip_from(part);
+    if (type == "Fuse")
+        return Fuse{};
+    if (type == "BPEDecoder")
+        return EndOfWord{part["suffix"].nonempty_text()};
+    if (type == "Joiners")
+        return JoinersUndone{};
+    part["type"].require(
+        type == "ByteFallback", nn::checkpoint::shown(type),
+        " is not supported; BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, "
+        "WordPiece are");
+    return ByteFallback{};
 }
 
 // Whether a character may begin with these bytes: with the smallest or the greatest that may follow.
@@ -111,44 +144,8 @@ bool begins_character(std::string_view bytes) {
 
 }  // namespace
 
-Decoder Decoder::from(const Part& part) {
-    Decoder all;
-    if (part.is_null())
-        return all;
-    const std::string& type = part["type"].text();
-    if (type == "Sequence") {
-        for (const Part& item : part["decoders"].items())
-            for (Step& step : from(item).steps)
-                all.steps.push_back(std::move(step));
-    } else if (type == "ByteLevel") {
-        for (const char* option : {"add_prefix_space", "trim_offsets", "use_regex"})
-            part[option].flag_or(true);  // of no use here
-        all.steps = {BytesOfCharacters{}};
-    } else if (type == "WordPiece") {
-        all.steps = {WordPieces{part["prefix"].text(), part["cleanup"].flag()}};
-    } else if (type == "Metaspace") {
-        part["split"].flag_or(true);
-        const std::string scheme =
-            part["prepend_scheme"].text_or(part["add_prefix_space"].flag_or(true) ? "always" : "never");
-        all.steps = {Spaces{part["replacement"].nonempty_text(), scheme != "never"}};
-    } else if (type == "Replace") {
-        all.steps = {replace_from(part)};
-    } else if (type == "Strip") {
-        all.steps = {strip_from(part)};
-    } else if (type == "Fuse") {
-        all.steps = {Fuse{}};
-    } else if (type == "BPEDecoder") {
-        all.steps = {EndOfWord{part["suffix"].nonempty_text()}};
-    } else if (type == "Joiners") {
-        all.steps = {JoinersUndone{}};
-    } else {
-        part["type"].require(
-            type == "ByteFallback", nn::checkpoint::shown(type),
-            " is not supported; BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, "
-            "WordPiece are");
-        all.steps = {ByteFallback{}};
-    }
-    return all;
+Decoder Decoder::from(const Json& part) {
+    return {autograd::mapped(steps_of(part, "decoders"), decoder_step)};
 }
 
 std::string Decoder::operator()(std::vector<std::string> pieces, InvalidUtf8 invalid) const {

@@ -39,7 +39,7 @@ public:
 
     // From the "decoder" of a tokenizer.json; null: pieces with spaces between. Throws FileError for any
     // other step, by name.
-    static Decoder from(const Part& part);
+    static Decoder from(const Json& part);
 
     // invalid: what becomes of bytes that are not UTF-8. They are replaced as `tokenizers` does it. In
     // byte-level pieces, each beginning of a character that is cut off becomes a U+FFFD, and so does each

@@ -1,56 +1,66 @@
 #include "models/text/tokenizer/file_text.h"
 
-#include "autograd/base/check.h"
-#include "nn/checkpoint/json.h"
-
 namespace plaingrad::models::text::tokenizer {
 
-using autograd::join;
-using nn::checkpoint::quote;
-
+// A piece and a merge a line, as people look for them.
 std::string FileText::json() const {
-    return join(R"({"version": "1.0", "truncation": null, "padding": null,)",
-                "\n\"added_tokens\": ", added_tokens, ",\n\"normalizer\": ", normalizer,
-                ",\n\"pre_tokenizer\": ", pre_tokenizer, ",\n\"post_processor\": ", post_processor,
-                ",\n\"decoder\": ", decoder, ",\n\"model\": ", model, "}\n");
+    return JsonText::object({{"version", "1.0"},
+                             {"truncation", nullptr},
+                             {"padding", nullptr},
+                             {"added_tokens", added_tokens},
+                             {"normalizer", normalizer},
+                             {"pre_tokenizer", pre_tokenizer},
+                             {"post_processor", post_processor},
+                             {"decoder", decoder},
+                             {"model", model}},
+                            true)
+               .text +
+           "\n";
 }
 
-static std::string vocabulary_text(const std::vector<std::string>& pieces) {
-    std::string text;
-    for (std::size_t id = 0; id < pieces.size(); ++id)
-        text.append(id == 0 ? "{" : ",\n").append(quote(pieces[id])).append(": ").append(std::to_string(id));
-    return text + "}";
+JsonText text_of(const AddedToken& token) {
+    return JsonText::object({{"id", token.id},
+                             {"content", token.content},
+                             {"single_word", token.single_word},
+                             {"lstrip", token.lstrip},
+                             {"rstrip", token.rstrip},
+                             {"normalized", token.normalized},
+                             {"special", token.special}});
 }
 
-std::string bpe_text(const std::string& type, const std::vector<std::string>& pieces,
-                     const std::vector<MergeRule>& rules, const std::string& options) {
-    std::string merges;
+JsonText model_text(const std::string& type, const std::vector<std::string>& pieces, Members options) {
+    Members vocabulary;
+    for (const std::string& piece : pieces)
+        vocabulary.emplace_back(piece, vocabulary.size());
+    options.insert(options.begin(), {"type", type});
+    options.emplace_back("vocab", JsonText::object(vocabulary, true));
+    return JsonText::object(options);
+}
+
+JsonText bpe_text(const std::string& type, const std::vector<std::string>& pieces,
+                  const std::vector<MergeRule>& rules, Members options) {
+    std::vector<JsonText> merges;
     for (const auto& [left, right] : rules)
-        merges.append(merges.empty() ? "" : ",\n").append(quote(left + " " + right));
-    return join(R"({"type": )", quote(type), options, ",\n\"vocab\": ", vocabulary_text(pieces),
-                ",\n\"merges\": [", merges, "]}");
-}
-
-std::string model_text(const std::string& type, const std::vector<std::string>& pieces,
-                       const std::string& unk_token, const std::string& options) {
-    return join(R"({"type": )", quote(type), R"(, "unk_token": )", quote(unk_token), options,
-                ",\n\"vocab\": ", vocabulary_text(pieces), "}");
+        merges.emplace_back(left + " " + right);
+    options.emplace_back("merges", JsonText::array(merges, true));
+    return model_text(type, pieces, std::move(options));
 }
 
 FileText bert_text(const std::vector<std::string>& pieces, const BertText& o) {
-    const auto flag = [](bool is) { return is ? "true" : "false"; };
-    const auto with_id = [](const std::string& token, int64_t id) {
-        return join("[", quote(token), ", ", id, "]");
-    };
-    return {.model = model_text("WordPiece", pieces, o.unk,
-                                R"(, "continuing_subword_prefix": "##", "max_input_chars_per_word": 100)"),
-            .normalizer = join(R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": )",
-                               flag(o.chinese), R"(, "strip_accents": )", flag(o.strip_accents),
-                               R"(, "lowercase": )", flag(o.lower_case), "}"),
-            .pre_tokenizer = R"({"type": "BertPreTokenizer"})",
-            .post_processor = join(R"({"type": "BertProcessing", "sep": )", with_id(o.sep, o.sep_id),
-                                   R"(, "cls": )", with_id(o.cls, o.cls_id), "}"),
-            .decoder = R"({"type": "WordPiece", "prefix": "##", "cleanup": true})"};
+    return {
+        .model = model_text(
+            "WordPiece", pieces,
+            {{"unk_token", o.unk}, {"continuing_subword_prefix", "##"}, {"max_input_chars_per_word", 100}}),
+        .normalizer = JsonText::object({{"type", "BertNormalizer"},
+                                        {"clean_text", true},
+                                        {"handle_chinese_chars", o.chinese},
+                                        {"strip_accents", o.strip_accents},
+                                        {"lowercase", o.lower_case}}),
+        .pre_tokenizer = JsonText::object({{"type", "BertPreTokenizer"}}),
+        .post_processor = JsonText::object({{"type", "BertProcessing"},
+                                            {"sep", JsonText::array({o.sep, o.sep_id})},
+                                            {"cls", JsonText::array({o.cls, o.cls_id})}}),
+        .decoder = JsonText::object({{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}})};
 }
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -4,23 +4,27 @@
 #include <string>
 #include <vector>
 
+#include "models/text/tokenizer/added_tokens.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 namespace plaingrad::models::text::tokenizer {
 
-// Each part is JSON.
+using nn::checkpoint::JsonText;
+using Members = std::vector<JsonText::Member>;
+
 struct FileText {
-    std::string model = {}, normalizer = "null", pre_tokenizer = "null", post_processor = "null",
-                decoder = "null", added_tokens = "[]";
+    JsonText model = nullptr, normalizer = nullptr, pre_tokenizer = nullptr, post_processor = nullptr,
+             decoder = nullptr, added_tokens = JsonText::array({});
     std::string json() const;
 };
 
+// A member of "added_tokens".
+JsonText text_of(const AddedToken& token);
+
 // "model", with what each type has besides its vocabulary, where pieces have the ids 0, 1, 2 and so on.
-// options: more members, each with a comma before it.
-std::string bpe_text(const std::string& type, const std::vector<std::string>& pieces,
-                     const std::vector<MergeRule>& rules, const std::string& options = "");
-std::string model_text(const std::string& type, const std::vector<std::string>& pieces,
-                       const std::string& unk_token, const std::string& options = "");
+JsonText bpe_text(const std::string& type, const std::vector<std::string>& pieces,
+                  const std::vector<MergeRule>& rules, Members options = {});
+JsonText model_text(const std::string& type, const std::vector<std::string>& pieces, Members options);
 
 // BERT's: "[CLS] A [SEP] B [SEP]", and what its normalizer does.
 struct BertText {

@@ -1,5 +1,6 @@
 #include "models/text/tokenizer/normalizer.h"
 
+#include "autograd/base/mapped.h"
 #include "models/text/normalization.h"
 #include "models/text/unicode.h"
 #include "nn/utf8.h"
@@ -110,40 +111,47 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
     return out.append(text);
 }
 
-Replace replace_from(const Part& part) {
-    const Part& pattern = part["pattern"]["String"];
-    part["pattern"].require(!pattern.is_null() && !pattern.text().empty(),
+std::vector<Json> steps_of(const Json& part, const char* list) {
+    if (part.is_null())
+        return {};
+    if (part["type"].view() != "Sequence")
+        return {part};
+    std::vector<Json> all;
+    for (const Json& item : part[list].items())
+        for (Json& step : steps_of(item, list))
+            all.push_back(std::move(step));
+    return all;
+}
+
+Replace replace_from(const Json& part) {
+    const Json pattern = part["pattern"]["String"];
+    part["pattern"].require(!pattern.is_null() && !pattern.view().empty(),
                             "must be a string, such as {\"String\": \" \"}");
     return {pattern.text(), part["content"].text()};
 }
 
-Normalizer Normalizer::from(const Part& part) {
-    Normalizer all;
-    if (part.is_null())
-        return all;
-    const std::string& type = part["type"].text();
-    if (type == "Sequence") {
-        for (const Part& item : part["normalizers"].items())
-            for (Step& step : from(item).steps)
-                all.steps.push_back(std::move(step));
-    } else if (type == "BertNormalizer") {
-        const bool lower_case = part["lowercase"].flag();
-        all.steps = {BertNormalizer{part["clean_text"].flag(), part["handle_chinese_chars"].flag(),
-                                    part["strip_accents"].flag_or(lower_case), lower_case}};
-    } else if (type == "Prepend") {
-        all.steps = {Prepend{part["prepend"].text()}};
-    } else if (type == "Replace") {
-        all.steps = {replace_from(part)};
-    } else if (type == "Lowercase") {
-        all.steps = {Lowercase{}};
-    } else if (type == "PlainSigns") {
-        all.steps = {PlainSigns{}};
-    } else {
-        part["type"].require(type == "NFC", nn::checkpoint::shown(type),
-                             " is not supported; BertNormalizer, Lowercase, NFC, Prepend, Replace are");
-        all.steps = {Nfc{}};
+static Normalizer::Step normalizer_step(const Json& part) {
+    const std::string_view type = part["type"].view();
+    if (type == "BertNormalizer") {
+        const bool lower_case = part["lowercase"].boolean();
+        return BertNormalizer{part["clean_text"].boolean(), part["handle_chinese_chars"].boolean(),
+                              part["strip_accents"].boolean_or(lower_case), lower_case};
     }
-    return all;
+    if (type == "Prepend")
+        return Prepend{part["prepend"].text()};
+    if (type == "Replace")
+        return replace_from(part);
+    if (type == "Lowercase")
+        return Lowercase{};
+    if (type == "PlainSigns")
+        return PlainSigns{};
+    part["type"].require(type == "NFC", nn::checkpoint::shown(type),
+                         " is not supported; BertNormalizer, Lowercase, NFC, Prepend, Replace are");
+    return Nfc{};
+}
+
+Normalizer Normalizer::from(const Json& part) {
+    return {autograd::mapped(steps_of(part, "normalizers"), normalizer_step)};
 }
 
 std::string Normalizer::operator()(std::string_view text) const {

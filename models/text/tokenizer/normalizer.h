@@ -6,9 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "models/text/tokenizer/part.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
+
+using nn::checkpoint::Json;
 
 // BERT's, in the order of its members. Devlin et al. 2019, tokenization.py of its authors.
 struct BertNormalizer {
@@ -34,7 +36,7 @@ public:
     using Step = std::variant<BertNormalizer, Nfc, Lowercase, PlainSigns, Prepend, Replace>;
 
     // From the "normalizer" of a tokenizer.json; null: no step. Throws FileError for any other step, by name.
-    static Normalizer from(const Part& part);
+    static Normalizer from(const Json& part);
 
     // A byte that is not UTF-8 is kept. BERT's normalizer removes it, as it removes the U+FFFD that Python
     // makes of it.
@@ -45,7 +47,10 @@ public:
 
 // Replaces each `from`, which must not be empty, by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+// The steps of a normalizer, a pre_tokenizer and so on: of a "Sequence" those in its `list`, which may be
+// such themselves; of a null none; or the one that it is.
+std::vector<Json> steps_of(const Json& part, const char* list);
 // The `from` and `to` of a normalizer or decoder "Replace".
-Replace replace_from(const Part& part);
+Replace replace_from(const Json& part);
 
 }  // namespace plaingrad::models::text::tokenizer

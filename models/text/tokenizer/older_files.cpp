@@ -13,18 +13,15 @@
 namespace plaingrad::models::text::tokenizer {
 namespace {
 
-using autograd::join;
 using nn::checkpoint::check_file;
 using nn::checkpoint::in_folder;
-using nn::checkpoint::JsonReader;
 using nn::checkpoint::parse_integer;
-using nn::checkpoint::quote;
 using Strings = std::vector<std::string>;
 
 // The tokenizer_class in tokenizer_config.json without the "Fast" at its end; `otherwise` if there is none.
 std::string class_of(const TokenizerConfig& config, const std::string& otherwise,
                      std::initializer_list<std::string_view> known) {
-    const Part& part = config["tokenizer_class"];
+    const Json part = config["tokenizer_class"];
     std::string name = part.text_or(otherwise);
     if (name.ends_with("Fast"))
         name.resize(name.size() - 4);
@@ -42,24 +39,21 @@ public:
             ids_.emplace(piece, std::ssize(ids_));
     }
 
-    int64_t add(const AddedToken& token) {  // returns its id
-        const auto flag = [](bool is) { return is ? "true" : "false"; };
+    int64_t add(AddedToken token) {  // returns its id
         const int64_t id = ids_.try_emplace(token.content, std::ssize(ids_)).first->second;
+        token.id = static_cast<int32_t>(id);
         listed_.insert(token.content);
-        text_ += join(text_.empty() ? "" : ",\n", R"({"id": )", id, R"(, "content": )", quote(token.content),
-                      R"(, "single_word": )", flag(token.single_word), R"(, "lstrip": )", flag(token.lstrip),
-                      R"(, "rstrip": )", flag(token.rstrip), R"(, "normalized": )", flag(token.normalized),
-                      R"(, "special": )", flag(token.special), "}");
+        texts_.push_back(text_of(token));
         return id;
     }
     int64_t id(const std::string& content) const { return ids_.at(content); }
     bool has(const std::string& content) const { return listed_.contains(content); }
-    std::string json() const { return "[" + text_ + "]"; }
+    JsonText text() const { return JsonText::array(texts_, true); }
 
 private:
     std::unordered_map<std::string, int64_t> ids_;
     std::set<std::string> listed_;
-    std::string text_;
+    std::vector<JsonText> texts_;
 };
 
 const AddedToken* found(const std::vector<AddedToken>& tokens, const std::string& content) {
@@ -70,20 +64,21 @@ const AddedToken* found(const std::vector<AddedToken>& tokens, const std::string
 
 // "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, has ids by the tokens.
 // A token of the latter is special if it is one of `named`, and has no other properties.
-void add_numbered_tokens(Tokens& all, const std::string& folder, const Part& decoder,
+void add_numbered_tokens(Tokens& all, const std::string& folder, const Json& decoder,
                          const std::vector<AddedToken>& named) {
     const bool older = decoder.is_null();
-    const Part file = older ? TokenizerConfig::added_tokens(folder) : decoder;
-    std::vector<std::pair<int64_t, const Part*>> tokens;
-    for (const Part& part : file.items())
-        tokens.emplace_back(older ? part.integer() : parse_integer(part.name()).value_or(-1), &part);
+    const Json file = older ? TokenizerConfig::added_tokens(folder) : decoder;
+    std::vector<std::pair<int64_t, Json>> tokens;
+    for (const Json& part : file.members())
+        tokens.emplace_back(older ? part.integer() : parse_integer(part.name()).value_or(-1), part);
     std::stable_sort(tokens.begin(), tokens.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [number, part] : tokens) {
-        const bool special = found(named, part->name()) != nullptr;
-        const AddedToken from_older = {.content = part->name(), .normalized = !special, .special = special};
-        const int64_t id = all.add(older ? from_older : AddedTokens::from(*part));
-        part->require(number == id, "has a token whose id is ", id);
+        const std::string name(part.name());
+        const bool special = found(named, name) != nullptr;
+        const AddedToken from_older = {.content = name, .normalized = !special, .special = special};
+        const int64_t id = all.add(older ? from_older : AddedTokens::from(part));
+        part.require(number == id, "has a token whose id is ", id);
     }
 }
 
@@ -123,23 +118,29 @@ Tokenizer from_merges(const std::string& folder, const TokenizerConfig& config) 
         class_of(config, "GPT2Tokenizer", {"GPT2Tokenizer", "Qwen2Tokenizer"}) == "Qwen2Tokenizer";
     const std::string path = in_folder(folder, "vocab.json"), merges = in_folder(folder, "merges.txt");
     Vocabulary vocabulary;
-    JsonReader json = JsonReader::open(path);
-    json.object([&](std::string_view piece) { vocabulary.add(piece, json.count(), path); });
-    json.end();
+    for (const Json& piece : Json::open(path).members())
+        vocabulary.add(piece.name(), piece.count(), path);
     const Strings pieces = vocabulary.in_order(path + ": the vocabulary");
-    const std::string space = config["add_prefix_space"].flag_or(false) ? "true" : "false";
-    const std::string split =
-        join(R"({"type": "Split", "pattern": {"Regex": )", quote(expression(PreTokens::qwen2)),
-             R"(}, "behavior": "Isolated", "invert": false})");
-    const std::string bytes = R"({"type": "ByteLevel", "trim_offsets": false, "add_prefix_space": )" + space;
+    const bool space = config["add_prefix_space"].boolean_or(false);
+    const auto bytes = [&](bool use_regex) {
+        return JsonText::object({{"type", "ByteLevel"},
+                                 {"trim_offsets", false},
+                                 {"add_prefix_space", space},
+                                 {"use_regex", use_regex}});
+    };
     FileText file = {.model = bpe_text("BPE", pieces, read_merges(merges)),
-                     .pre_tokenizer = bytes + R"(, "use_regex": true})",
-                     .decoder = bytes + R"(, "use_regex": true})",
-                     .added_tokens = tokens_of(pieces, folder, config, {"<|endoftext|>"}).json()};
+                     .pre_tokenizer = bytes(true),
+                     .decoder = bytes(true),
+                     .added_tokens = tokens_of(pieces, folder, config, {"<|endoftext|>"}).text()};
     if (qwen) {  // each of whose words gets the space
-        file.normalizer = R"({"type": "NFC"})";
-        file.pre_tokenizer = join(R"({"type": "Sequence", "pretokenizers": [)", split, ", ", bytes,
-                                  R"(, "use_regex": false}]})");
+        const JsonText split =
+            JsonText::object({{"type", "Split"},
+                              {"pattern", JsonText::object({{"Regex", expression(PreTokens::qwen2)}})},
+                              {"behavior", "Isolated"},
+                              {"invert", false}});
+        file.normalizer = JsonText::object({{"type", "NFC"}});
+        file.pre_tokenizer = JsonText::object(
+            {{"type", "Sequence"}, {"pretokenizers", JsonText::array({split, bytes(false)})}});
     }
     return Tokenizer(file.json(), merges);
 }
@@ -158,16 +159,16 @@ Tokenizer from_vocab_txt(const std::string& folder, const TokenizerConfig& confi
     BertText bert = {.unk = token("unk_token", "[UNK]"),
                      .cls = token("cls_token", "[CLS]"),
                      .sep = token("sep_token", "[SEP]"),
-                     .lower_case = config["do_lower_case"].flag_or(true),
-                     .chinese = config["tokenize_chinese_chars"].flag_or(true)};
-    bert.strip_accents = config["strip_accents"].flag_or(bert.lower_case);
+                     .lower_case = config["do_lower_case"].boolean_or(true),
+                     .chinese = config["tokenize_chinese_chars"].boolean_or(true)};
+    bert.strip_accents = config["strip_accents"].boolean_or(bert.lower_case);
     const Tokens tokens =
         tokens_of(pieces, folder, config,
                   {bert.unk, bert.sep, token("pad_token", "[PAD]"), bert.cls, token("mask_token", "[MASK]")});
     bert.cls_id = tokens.id(bert.cls);
     bert.sep_id = tokens.id(bert.sep);
     FileText file = bert_text(pieces, bert);
-    file.added_tokens = tokens.json();
+    file.added_tokens = tokens.text();
     return Tokenizer(file.json(), path);
 }
 

@@ -2,7 +2,6 @@
 
 #include "models/text/lines.h"
 #include "models/text/tokenizer/joiners.h"
-#include "models/text/tokenizer/normalizer.h"
 #include "models/text/unicode.h"
 #include "nn/utf8.h"
 
@@ -108,13 +107,13 @@ void cut(const WordsAfter& words, std::string_view text, bool, const Word& word)
     word(text.substr(begin));
 }
 
-Splitter::Step split_from(const Part& part) {
-    const bool isolated = part["behavior"].text() == "Isolated" && !part["invert"].flag();
-    const bool inverted = part["invert"].flag(), removed = part["behavior"].text() == "Removed";
-    if (const Part& mark = part["pattern"]["String"]; !mark.is_null() && removed && !inverted)
+Splitter::Step split_from(const Json& part) {
+    const bool inverted = part["invert"].boolean(), removed = part["behavior"].view() == "Removed";
+    const bool isolated = part["behavior"].view() == "Isolated" && !inverted;
+    if (const Json mark = part["pattern"]["String"]; !mark.is_null() && removed && !inverted)
         return SplitAt{mark.nonempty_text()};
-    const Part& pattern = part["pattern"]["Regex"];
-    const auto kind = pattern.is_null() ? std::nullopt : pre_tokens_of(pattern.text());
+    const Json pattern = part["pattern"]["Regex"];
+    const auto kind = pattern.is_null() ? std::nullopt : pre_tokens_of(pattern.view());
     part["pattern"].require(
         kind.has_value(),
         "is none of the expressions that are supported, GPT-2's, Llama 3's and Qwen2's: got ",
@@ -124,13 +123,13 @@ Splitter::Step split_from(const Part& part) {
     return Split{*kind};
 }
 
-Metaspace metaspace_from(const Part& part) {
+Metaspace metaspace_from(const Json& part) {
     using Prepend = Metaspace::Prepend;
     const std::string scheme =
-        part["prepend_scheme"].text_or(part["add_prefix_space"].flag_or(true) ? "always" : "never");
+        part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
     part["prepend_scheme"].require(scheme == "always" || scheme == "first" || scheme == "never",
                                    "must be always, first or never: got ", nn::checkpoint::shown(scheme));
-    const bool spaced = part["add_prefix_space"].flag_or(scheme != "never");
+    const bool spaced = part["add_prefix_space"].boolean_or(scheme != "never");
     part["add_prefix_space"].require(spaced || scheme == "never",
                                      "is false, and prepend_scheme is not never");
     part["str_rep"].text_or("");
@@ -138,45 +137,44 @@ Metaspace metaspace_from(const Part& part) {
             scheme == "always"  ? Prepend::always
             : scheme == "first" ? Prepend::first
                                 : Prepend::never,
-            part["split"].flag_or(true)};
+            part["split"].boolean_or(true)};
+}
+
+std::vector<Splitter::Step> splitter_steps(const Json& part) {
+    const std::string_view type = part["type"].view();
+    if (type == "Split")
+        return {split_from(part)};
+    if (type == "ByteLevel") {
+        part["trim_offsets"].boolean_or(true);  // changes no id
+        const ByteLevel bytes = {part["add_prefix_space"].boolean()};
+        return part["use_regex"].boolean_or(true) ? std::vector<Splitter::Step>{bytes, Split{PreTokens::gpt2}}
+                                                  : std::vector<Splitter::Step>{bytes};
+    }
+    if (type == "Digits")
+        return {Digits{part["individual_digits"].boolean()}};
+    if (type == "Metaspace")
+        return {metaspace_from(part)};
+    if (type == "WhitespaceSplit")
+        return {WhitespaceSplit{}};
+    if (type == "Joiners")
+        return {Joiners{}};
+    part["type"].require(
+        type == "BertPreTokenizer", nn::checkpoint::shown(type),
+        " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
+    return {BertWords{}};
 }
 
 }  // namespace
 
-Splitter Splitter::from(const Part& part) {
+Splitter Splitter::from(const Json& part) {
     Splitter all;
-    if (part.is_null())
-        return all;
-    const std::string& type = part["type"].text();
-    if (type == "Sequence") {
-        for (const Part& item : part["pretokenizers"].items()) {
-            const bool bytes = std::any_of(all.steps.begin(), all.steps.end(), [](const Step& step) {
-                return std::holds_alternative<ByteLevel>(step);
-            });
-            item.require(!bytes, "comes after ByteLevel, which must be the last");
-            for (Step& step : from(item).steps)
-                all.steps.push_back(std::move(step));
-        }
-    } else if (type == "Split") {
-        all.steps = {split_from(part)};
-    } else if (type == "ByteLevel") {
-        part["trim_offsets"].flag_or(true);  // changes no id
-        all.steps = {ByteLevel{part["add_prefix_space"].flag()}};
-        if (part["use_regex"].flag_or(true))
-            all.steps.push_back(Split{PreTokens::gpt2});
-    } else if (type == "Digits") {
-        all.steps = {Digits{part["individual_digits"].flag()}};
-    } else if (type == "Metaspace") {
-        all.steps = {metaspace_from(part)};
-    } else if (type == "WhitespaceSplit") {
-        all.steps = {WhitespaceSplit{}};
-    } else if (type == "Joiners") {
-        all.steps = {Joiners{}};
-    } else {
-        part["type"].require(
-            type == "BertPreTokenizer", nn::checkpoint::shown(type),
-            " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
-        all.steps = {BertWords{}};
+    for (const Json& item : steps_of(part, "pretokenizers")) {
+        const bool bytes = std::any_of(all.steps.begin(), all.steps.end(), [](const Step& step) {
+            return std::holds_alternative<ByteLevel>(step);
+        });
+        item.require(!bytes, "comes after ByteLevel, which must be the last");
+        const std::vector<Step> steps = splitter_steps(item);
+        all.steps.insert(all.steps.end(), steps.begin(), steps.end());
     }
     return all;
 }

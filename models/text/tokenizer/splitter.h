@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/text/tokenizer/part.h"
+#include "models/text/tokenizer/normalizer.h"
 #include "models/text/tokenizer/pre_tokens.h"
 
 namespace plaingrad::models::text::tokenizer {
@@ -44,7 +44,7 @@ public:
 
     // From the "pre_tokenizer" of a tokenizer.json; null: the whole text is one word. Throws FileError for
     // any other step and for any other regular expression, by name.
-    static Splitter from(const Part& part);
+    static Splitter from(const Json& part);
 
     // Calls word() for each word; none is empty. is_first: nothing of the text comes before this.
     void operator()(std::string_view text, bool is_first, const Word& word) const {

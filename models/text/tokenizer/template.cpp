@@ -8,31 +8,32 @@ namespace {
 using nn::checkpoint::shown;
 using Items = std::vector<Template::Item>;
 
-Items items_from(const Part& list, const Part& special_tokens) {
+int32_t id_of(const Json& part) { return static_cast<int32_t>(part.count(INT32_MAX)); }
+
+Items items_from(const Json& list, const Json& special_tokens) {
     Items items;
-    for (const Part& item : list.items()) {
-        if (const Part& text = item["Sequence"]; !text.is_null()) {
-            const std::string& name = text["id"].text();
+    for (const Json& item : list.items()) {
+        if (const Json text = item["Sequence"]; !text.is_null()) {
+            const std::string_view name = text["id"].view();
             text["id"].require(name == "A" || name == "B", "must be A or B: got ", shown(name));
-            items.push_back({true, name == "B", static_cast<int32_t>(text["type_id"].integer())});
+            items.push_back({true, name == "B", id_of(text["type_id"])});
             continue;
         }
-        const Part& token = item["SpecialToken"];
-        const Part& known = special_tokens[token["id"].text()];
-        token["id"].require(!known.is_null(), shown(token["id"].text()), " is not among the special_tokens");
-        for (const Part& id : known["ids"].items())
-            items.push_back({false, static_cast<int32_t>(id.integer()),
-                             static_cast<int32_t>(token["type_id"].integer())});
-        known["id"].text();
+        const Json token = item["SpecialToken"], known = special_tokens[token["id"].view()];
+        token["id"].require(!known.is_null(), token["id"].shown(), " is not among the special_tokens");
+        for (const Json& id : known["ids"].items())
+            items.push_back({false, id_of(id), id_of(token["type_id"])});
+        known["id"].view();
         known["tokens"].items();
     }
     return items;
 }
 
 // ["[SEP]", 102]
-int32_t id_from(const Part& part) {
-    part.require(part.items().size() == 2, "must be a token and its id");
-    return static_cast<int32_t>(part.items()[1].integer());
+int32_t id_from(const Json& part) {
+    const Json::Items two = part.items();
+    part.require(two.size() == 2, "must be a token and its id");
+    return id_of(two[1]);
 }
 
 }  // namespace
@@ -44,40 +45,40 @@ Template Template::bert(int32_t cls, int32_t sep) {
     return all;
 }
 
-Template Template::from(const Part& part) {
-    Template all;
-    if (part.is_null())
-        return all;
-    const std::string& type = part["type"].text();
+// What type of template it is; none, if it changes no id.
+static std::optional<Template> template_from(const Json& part) {
+    const std::string_view type = part["type"].view();
     for (const char* option : {"add_prefix_space", "trim_offsets", "use_regex"})
-        part[option].flag_or(true);  // these change no id
-    if (type == "Sequence") {
-        bool found = false;
-        for (const Part& item : part["processors"].items()) {
-            Template one = from(item);
-            const bool some = item["type"].text() != "ByteLevel";
-            item.require(!(found && some), "is the second template, which is not supported");
-            if (some)
-                all = std::move(one);
-            found = found || some;
-        }
-    } else if (type == "TemplateProcessing") {
-        const Part& tokens = part["special_tokens"];
-        all = {items_from(part["single"], tokens), items_from(part["pair"], tokens)};
-        for (const Part& token : tokens.items())
-            tokens[token.name()].check_all_used();
-    } else if (type == "BertProcessing") {
-        all = bert(id_from(part["cls"]), id_from(part["sep"]));
-    } else if (type == "RobertaProcessing") {
-        const int32_t cls = id_from(part["cls"]), sep = id_from(part["sep"]);
-        all = bert(cls, sep);
-        all.pair = {{false, cls}, {true, 0}, {false, sep}, {false, sep}, {true, 1}, {false, sep}};
-    } else {
-        part["type"].require(type == "ByteLevel", shown(type),
-                             " is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence, "
-                             "TemplateProcessing are");
+        part[option].boolean_or(true);  // these change no id
+    if (type == "TemplateProcessing") {
+        const Json tokens = part["special_tokens"];
+        const Template all = {items_from(part["single"], tokens), items_from(part["pair"], tokens)};
+        tokens.members();
+        tokens.check_all_used();
+        return all;
     }
-    return all;
+    if (type == "BertProcessing")
+        return Template::bert(id_from(part["cls"]), id_from(part["sep"]));
+    if (type == "RobertaProcessing") {
+        const int32_t cls = id_from(part["cls"]), sep = id_from(part["sep"]);
+        Template all = Template::bert(cls, sep);
+        all.pair = {{false, cls}, {true, 0}, {false, sep}, {false, sep}, {true, 1}, {false, sep}};
+        return all;
+    }
+    part["type"].require(type == "ByteLevel", shown(type),
+                         " is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence, "
+                         "TemplateProcessing are");
+    return std::nullopt;
+}
+
+Template Template::from(const Json& part) {
+    std::optional<Template> all;
+    for (const Json& step : steps_of(part, "processors")) {
+        const std::optional<Template> one = template_from(step);
+        step.require(!all || !one, "is the second template, which is not supported");
+        all = one ? one : all;
+    }
+    return all.value_or(Template{});
 }
 
 // Of two texts the longer one loses its end, until both are equally long; then both do.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/text/tokenizer.h"
-#include "models/text/tokenizer/part.h"
+#include "models/text/tokenizer/normalizer.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -19,7 +19,7 @@ public:
 
     // From the "post_processor" of a tokenizer.json; null: the texts alone. Throws FileError for any other,
     // by name.
-    static Template from(const Part& part);
+    static Template from(const Json& part);
     // `cls` before the first text and `sep` after each.
     static Template bert(int32_t cls, int32_t sep);
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/text/tokenizer/added_tokens.h"
-#include "models/text/tokenizer/part.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -18,7 +17,7 @@ public:
     static TokenizerConfig open(const std::string& folder);
 
     // A member of tokenizer_config.json; a null if it has none.
-    const Part& operator[](std::string_view name) const { return config_[name]; }
+    Json operator[](std::string_view name) const { return config_[name]; }
     // The content of "bos_token" and so on; nothing if it is not named.
     std::optional<std::string> token(std::string_view name) const;
     static constexpr const char* kTokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -28,12 +27,12 @@ public:
     std::vector<AddedToken> special_tokens() const;
     // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by
     // the tokens' contents, empty if there is no such file. Throws FileError.
-    static Part added_tokens(const std::string& folder);
+    static Json added_tokens(const std::string& folder);
 
 private:
-    const Part& member(std::string_view name) const;
+    Json member(std::string_view name) const;
 
-    Part config_, map_;
+    Json config_, map_;
 };
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -12,53 +12,21 @@ namespace plaingrad::models::text::tokenizer {
 namespace {
 
 using nn::checkpoint::check_file;
-using nn::checkpoint::JsonReader;
 using nn::checkpoint::shown;
 
-// "a b", or ["a", "b"].
-Bpe::Rules read_rules(JsonReader& json) {
+// "a b", or ["a", "b"]. The pieces are views into the file's text.
+Bpe::Rules read_rules(const Json& merges) {
     Bpe::Rules rules;
-    json.array([&] {
+    for (const Json& item : merges.items()) {
         std::optional<Bpe::Rule> rule;
-        if (json.kind() == JsonReader::Kind::string) {
-            rule = Bpe::rule(json.string());
-        } else {
-            std::vector<std::string_view> two;
-            json.array([&] { two.push_back(json.string()); });
-            if (two.size() == 2)
-                rule = Bpe::Rule(two[0], two[1]);
-        }
-        check_file(rule.has_value(), json.where(), ": merges[", rules.size(), "] must be two pieces");
+        if (item.kind() == Json::Kind::string)
+            rule = Bpe::rule(item.view());
+        else if (const Json::Items two = item.items(); two.size() == 2)
+            rule = Bpe::Rule(two[0].view(), two[1].view());
+        item.require(rule.has_value(), "must be two pieces");
         rules.push_back(*rule);
-    });
+    }
     return rules;
-}
-
-// "model": all but what is large in `options`.
-struct Model {
-    Part options;
-    std::vector<std::pair<std::string_view, int64_t>> vocabulary;
-    Bpe::Rules rules;
-    bool has_rules = false;
-};
-
-Model read_model(JsonReader& json) {
-    Model model;
-    model.options = Part::read(json, "model", [&](std::string_view name) {
-        if (name == "vocab" && json.kind() == JsonReader::Kind::object)
-            json.object([&](std::string_view piece) {
-                json.require(std::ssize(model.vocabulary) < Vocabulary::kMost, "more than ",
-                             Vocabulary::kMost, " pieces");
-                model.vocabulary.emplace_back(piece, json.count());
-            });
-        else if (name == "vocab")
-            json.skip();  // of a type that is refused below
-        else if (name == "merges")
-            model.rules = read_rules(json);
-        model.has_rules = model.has_rules || name == "merges";
-        return name == "vocab" || name == "merges";
-    });
-    return model;
 }
 
 // U+2581, which stands for a space in the vocabularies of SentencePiece.
@@ -71,8 +39,8 @@ struct Builder {
     std::shared_ptr<Vocabulary> pieces = std::make_shared<Vocabulary>();
     Vocabulary added = {};  // the tokens that are no pieces
 
-    void set_model(const Model& file);
-    void set_bpe(const Model& file, const std::string& type);
+    void set_model(const Json& model);
+    void set_bpe(const Json& model, const std::string& type);
     void cut_at_spaces(const BpeOptions& options, const Bpe::Rules& rules);
     int32_t add(AddedToken token);
     void finish();
@@ -92,12 +60,11 @@ void Builder::cut_at_spaces(const BpeOptions& options, const Bpe::Rules& rules) 
         all.splitter.steps.push_back(WordsAfter{std::string(kSpace)});
 }
 
-void Builder::set_bpe(const Model& file, const std::string& type) {
-    const Part& model = file.options;
+void Builder::set_bpe(const Json& model, const std::string& type) {
     BpeOptions options = {.byte_level = has<ByteLevel>(all.splitter),
-                          .byte_fallback = model["byte_fallback"].flag_or(false),
-                          .fuse_unk = model["fuse_unk"].flag_or(false),
-                          .ignore_merges = model["ignore_merges"].flag_or(false),
+                          .byte_fallback = model["byte_fallback"].boolean_or(false),
+                          .fuse_unk = model["fuse_unk"].boolean_or(false),
+                          .ignore_merges = model["ignore_merges"].boolean_or(false),
                           .unk_token = model["unk_token"].text_or(""),
                           .end_of_word = model["end_of_word_suffix"].text_or(""),
                           .splits_again = type == "SubwordNMT"};
@@ -105,43 +72,41 @@ void Builder::set_bpe(const Model& file, const std::string& type) {
                                         "is not supported in BPE");
     model["continuing_subword_prefix"].require(model["continuing_subword_prefix"].text_or("").empty(),
                                                "is not supported in BPE");
-    model["dropout"].require(model["dropout"].is_null() || model["dropout"].integer() == 0,
-                             "is not supported");
-    cut_at_spaces(options, file.rules);
-    all.model.emplace<Bpe>(pieces, std::move(options), file.rules, where);
+    model["dropout"].require(model["dropout"].is_null() || model["dropout"].real() == 0, "is not supported");
+    const Bpe::Rules rules = model["merges"].is_null() ? Bpe::Rules() : read_rules(model["merges"]);
+    cut_at_spaces(options, rules);
+    all.model.emplace<Bpe>(pieces, std::move(options), rules, where);
 }
 
-void Builder::set_model(const Model& file) {
-    const Part& model = file.options;
-    const Part& characters = model["max_input_chars_per_word"];
+void Builder::set_model(const Json& model) {
+    const Json characters = model["max_input_chars_per_word"];
     // Files of 2020 lack the type.
-    const std::string type = model["type"].text_or(file.has_rules         ? "BPE"
-                                                   : characters.is_null() ? "unknown"
-                                                                          : "WordPiece");
+    const std::string type = model["type"].text_or(!model["merges"].is_null() ? "BPE"
+                                                   : characters.is_null()     ? "unknown"
+                                                                              : "WordPiece");
     const bool known = type == "BPE" || type == "SubwordNMT" || type == "WordPiece" || type == "WordLevel" ||
                        type == "Features";
     model["type"].require(known, shown(type), " is not supported; BPE, WordLevel, WordPiece are");
-    model.require(!file.vocabulary.empty(), "has no vocab");
-    for (const auto& [piece, id] : file.vocabulary)
-        if (!pieces->add(piece, id, where))
-            check_file(false, where, ": ", shown(piece), " is in the vocabulary twice");
+    for (const Json& piece : model["vocab"].members())
+        pieces->add(piece.name(), piece.count(), where);
+    model["vocab"].require(pieces->size() > 0, "must not be empty");
     all.tokens = pieces->in_order(where + ": the vocabulary");
     if (type == "WordPiece") {
         all.model.emplace<WordPiece>(
             pieces,
             WordPieceOptions{model["unk_token"].text(), model["continuing_subword_prefix"].text(),
-                             characters.integer()},
+                             characters.count()},
             where);
     } else if (type == "WordLevel") {
         all.model.emplace<WordLevel>(pieces, model["unk_token"].text(), where);
     } else if (type == "Features") {
-        model["max_words"].require(model["max_words"].integer() > 0, "must be at least 1");
+        model["max_words"].require(model["max_words"].count() > 0, "must be at least 1");
         all.model.emplace<Features>(pieces,
-                                    FeatureOptions{model["unk_token"].text(), model["max_words"].integer(),
-                                                   model["keep_case"].flag()},
+                                    FeatureOptions{model["unk_token"].text(), model["max_words"].count(),
+                                                   model["keep_case"].boolean()},
                                     where);
     } else {
-        set_bpe(file, type);
+        set_bpe(model, type);
     }
 }
 
@@ -180,33 +145,22 @@ void Builder::finish() {
 }  // namespace
 
 Pipeline read_pipeline(const std::string& text, const std::string& where) {
-    JsonReader json(text, where);
-    Model model;
-    bool has_model = false;
-    const Part root = Part::read(json, "", [&](std::string_view name) {
-        // How long a text may be, and what fills it up, is the caller's, as in transformers.
-        const bool ignored = name == "version" || name == "truncation" || name == "padding";
-        has_model = has_model || name == "model";
-        if (name == "model")
-            model = read_model(json);
-        else if (ignored)
-            json.skip();
-        return ignored || name == "model";
-    });
-    json.end();
+    const Json root(text, where);
+    // How long a text may be, and what fills it up, is the caller's, as in transformers.
+    for (const char* name : {"version", "truncation", "padding"})
+        root[name].ignore();
     Builder builder = {.where = where};
     builder.all.normalizer = Normalizer::from(root["normalizer"]);
     builder.all.splitter = Splitter::from(root["pre_tokenizer"]);
     builder.all.around = Template::from(root["post_processor"]);
     builder.all.decoder = Decoder::from(root["decoder"]);
-    check_file(has_model, where, ": there is no \"model\"");
-    builder.set_model(model);
-    model.options.check_all_used();
-    if (const Part& added = root["added_tokens"]; !added.is_null())
-        for (const Part& part : added.items()) {
+    builder.set_model(root["model"]);
+    root["model"].check_all_used();
+    if (const Json added = root["added_tokens"]; !added.is_null())
+        for (const Json& part : added.items()) {
             const int32_t id = builder.add(AddedTokens::from(part));
             part["id"].require(part["id"].integer() == id, "is ", part["id"].integer(), ", but ",
-                               shown(part["content"].text()), " has the id ", id);
+                               part["content"].shown(), " has the id ", id);
         }
     root.check_all_used();
     builder.finish();

@@ -14,7 +14,7 @@
 using namespace plaingrad;             // NOLINT
 using namespace models::hugging_face;  // NOLINT
 using namespace tests;                 // NOLINT
-using nn::checkpoint::JsonReader;
+using nn::checkpoint::Json;
 
 namespace {
 
@@ -56,15 +56,26 @@ std::string complaint(const std::string& text) {
     return error.empty() ? "" : error.substr(name);
 }
 
+std::string as_text(const Json& json) {
+    std::string out;
+    const auto add = [&](const std::string& item) { out += (out.empty() ? "" : ",") + item; };
+    if (json.kind() == Json::Kind::object)
+        for (const Json& member : json.members())
+            add(nn::checkpoint::quote(member.name()) + ":" + as_text(member));
+    else if (json.kind() == Json::Kind::array)
+        for (const Json& item : json.items())
+            add(as_text(item));
+    else
+        return json.shown();
+    return json.kind() == Json::Kind::object ? "{" + out + "}" : "[" + out + "]";
+}
+
 // The object with these members instead of those of the same name, or added.
 std::string with(const std::string& text, const std::map<std::string, std::string>& members) {
     std::string out = "{";
-    JsonReader json(text, "golden");
-    json.object([&](std::string_view key) {
-        const std::string value(json.skip());
-        if (!members.contains(std::string(key)))
-            out += nn::checkpoint::quote(key) + ":" + value + ",";
-    });
+    for (const Json& member : Json(text, "golden").members())
+        if (!members.contains(std::string(member.name())))
+            out += nn::checkpoint::quote(member.name()) + ":" + as_text(member) + ",";
     for (const auto& [key, value] : members)
         out += nn::checkpoint::quote(key) + ":" + value + ",";
     out.back() = '}';
@@ -257,11 +268,8 @@ TEST_CASE("hugging face config: each key of each family, changed", "[models][hug
     for (const Golden& g : kGolden) {
         const std::string family = std::string(g.described).substr(0, std::string(g.described).find(' '));
         std::set<std::string> keys;
-        JsonReader json(g.text, "golden");
-        json.object([&](std::string_view key) {
-            json.skip();
-            keys.insert(std::string(key));
-        });
+        for (const Json& member : Json(g.text, "golden").members())
+            keys.insert(std::string(member.name()));
         keys.erase("model_type");
         for (const Change& c : kChanges) {
             if (!contains(c.families, family))
@@ -272,7 +280,7 @@ TEST_CASE("hugging face config: each key of each family, changed", "[models][hug
                               error = complaint(text);
             if (expected.starts_with('!')) {
                 CHECK(contains(error, expected.substr(1)));
-                CHECK(contains(error, join("\"", c.key, "\"")));
+                CHECK(contains(error, c.key));
                 continue;
             }
             REQUIRE(error == "");
@@ -320,16 +328,16 @@ TEST_CASE("hugging face config: rotary positions, under their old and new names"
           "10000,0,1,1,4,8192");
 
     const std::pair<const char*, const char*> refused[] = {
-        {R"({"rope_type":"yarn","factor":2.0})", R"(in "rope_type": the type "yarn" is not supported)"},
-        {R"({"type":"dynamic","factor":2.0})", R"(in "type": the type "dynamic" is not supported)"},
-        {R"({"partial_rotary_factor":0.5})", R"(in "partial_rotary_factor": rotary positions of this kind)"},
-        {R"({"full_attention":{"rope_theta":1.0}})", R"(in "full_attention": rotary positions of this kind)"},
+        {R"({"rope_type":"yarn","factor":2.0})", R"(rope_type "yarn" is not supported)"},
+        {R"({"type":"dynamic","factor":2.0})", R"(type "dynamic" is not supported)"},
+        {R"({"partial_rotary_factor":0.5})", R"(partial_rotary_factor is not supported; whole heads)"},
+        {R"({"full_attention":{"rope_theta":1.0}})", R"(full_attention is not supported; whole heads)"},
         {R"({"type":"linear"})", R"("rope_scaling" has no "factor", which this type needs)"},
-        {R"({"type":"linear","factor":0})", R"(in "factor": must be positive: got 0)"},
+        {R"({"type":"linear","factor":0})", R"(factor must be positive: got 0)"},
         {R"({"type":"llama3","factor":8.0,"high_freq_factor":4.0})", R"(has no "low_freq_factor")"},
         {R"({"type":"llama3","factor":8.0,"high_freq_factor":1.0,"low_freq_factor":1.0})",
          R"("low_freq_factor" must be below "high_freq_factor": got 1 and 1)"},
-        {R"([])", R"(in "rope_scaling": expected {)"},
+        {R"([])", R"(rope_scaling must be an object)"},
     };
     for (const auto& [value, reason] : refused) {
         INFO(value);
@@ -365,7 +373,7 @@ TEST_CASE("hugging face config: a sliding window limits the length of texts", "[
     all["max_window_layers"] = "1";
     CHECK(length(with(qwen, all)) == 33);
     CHECK(contains(complaint(also("layer_types", R"(["full_attention","linear_attention"])")),
-                   R"(in "layer_types": a layer of the type "linear_attention" is not supported)"));
+                   R"(layer_types[1] "linear_attention" is not supported)"));
 }
 
 TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
@@ -395,9 +403,9 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
     CHECK(contains(complaint(classifier({{"id2label", R"({"0":"a","2":"b"})"}})), R"(there is no "1")"));
     CHECK(contains(complaint(classifier({{"id2label", R"({"00":"a","1":"b"})"}})), R"(there is no "0")"));
     CHECK(contains(complaint(classifier({{"id2label", R"({"0":"a","1":"b","2":"a"})"}})),
-                   R"(in "id2label": two classes have the label "a")"));
+                   R"(id2label has two classes with the label "a")"));
     CHECK(contains(complaint(classifier({{"id2label", "null"}, {"num_labels", "2000000000"}})),
-                   R"(in "num_labels": must be between 1 and 65536)"));
+                   R"(num_labels must be between 1 and 65536)"));
 }
 
 TEST_CASE("hugging face config: files as they were published", "[models][hugging_face]") {
@@ -433,14 +441,14 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
         return complaint(with(golden(family), {{key, value}}));
     };
     CHECK(complaint("{}") ==
-          "config.json: there is no \"model_type\"; it must be one of gpt2, bert, llama, mistral, qwen2");
+          "config.json: model_type is missing; it must be one of gpt2, bert, llama, mistral, qwen2");
     CHECK(complaint(R"({"model_type":"t5"})") ==
-          "config.json: byte 18, in \"model_type\": \"t5\" is not supported; there are gpt2, bert, llama, "
+          "config.json: model_type \"t5\" is not supported; there are gpt2, bert, llama, "
           "mistral, qwen2");
-    CHECK(complaint("") == "config.json: byte 0: expected {, found the end");
+    CHECK(complaint("") == "config.json: byte 0: expected a value, found the end");
     CHECK(contains(complaint(golden("gpt2") + "x"), "something follows"));
     CHECK(contains(error("gpt2", "architectures", R"(["GPT2ForTokenClassification"])"),
-                   R"(in "architectures": "GPT2ForTokenClassification" is not supported; there are )"
+                   R"(architectures "GPT2ForTokenClassification" is not supported; there are )"
                    "GPT2LMHeadModel, GPT2Model"));
     CHECK(contains(error("llama", "architectures", R"(["GPT2LMHeadModel"])"),
                    "there are LlamaForCausalLM, LlamaModel"));
@@ -450,13 +458,12 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
                    R"("hidden_size" must be a multiple of "num_attention_heads")"));
     CHECK(contains(error("llama", "num_key_value_heads", "5"),
                    R"(a multiple of "num_key_value_heads": got 32 and 5)"));
-    CHECK(contains(error("gpt2", "n_embd", "0"), R"(in "n_embd": must be between 1 and 2147483647: got 0)"));
-    CHECK(contains(error("gpt2", "n_embd", "3000000000"), R"(in "n_embd": must be between 1 and)"));
-    CHECK(contains(error("gpt2", "n_embd", "768.0"),
-                   R"(in "n_embd": expected a whole number, 0 or more, found "768.0")"));
+    CHECK(contains(error("gpt2", "n_embd", "0"), R"(n_embd must be between 1 and 2147483647: got 0)"));
+    CHECK(contains(error("gpt2", "n_embd", "3000000000"), R"(n_embd must be between 1 and)"));
+    CHECK(contains(error("gpt2", "n_embd", "768.0"), R"(n_embd must be a whole number: got 768.0)"));
     CHECK(contains(error("gpt2", "activation_function", "\"gelu_fast\""),
-                   R"(the activation "gelu_fast" is not supported)"));
-    CHECK(contains(error("gpt2", "resid_pdrop", "1.0"), R"(in "resid_pdrop": must be in [0, 1): got 1)"));
+                   R"(activation_function "gelu_fast" is not supported)"));
+    CHECK(contains(error("gpt2", "resid_pdrop", "1.0"), R"(resid_pdrop must be in [0, 1): got 1)"));
     CHECK(
         contains(error("bert", "position_embedding_type", "\"relative_key\""), R"(must be "absolute", as )"));
     // What the key may be, but not as a float.
@@ -469,12 +476,12 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     CHECK(contains(error("llama", "rope_parameters", R"({"rope_type":"linear","factor":1e39})"),
                    "factor must be positive and finite: got inf"));
     CHECK(error("bert", "position_embedding_type", "\"absolute\"") == "");
-    CHECK(contains(error("bert", "pruned_heads", R"({"0":[1]})"),
-                   R"(in "pruned_heads": must be {}, as all layers)"));
+    CHECK(
+        contains(error("bert", "pruned_heads", R"({"0":[1]})"), R"(pruned_heads must be {}, as all layers)"));
     CHECK(error("bert", "pruned_heads", "{}") == "");
     CHECK(error("bert", "pruned_heads", "{ \n}") == "");
     CHECK(contains(error("llama", "quantization_config", R"({"bits":4})"),
-                   R"(in "quantization_config": must be null)"));
+                   R"(quantization_config must be null)"));
     CHECK(contains(error("gpt2", "per_layer_config", R"({"0":{"n_inner":7}})"),
                    "must be null, as all layers are alike: got {...}"));
     CHECK(contains(error("llama", "rope_interleaved", "true"), "must be false"));

@@ -332,7 +332,7 @@ TEST_CASE("hugging face folder: several files with an index", "[models][hugging_
     put(s.folder / "b.safetensors", second.substr(0, second.size() - 1));
     CHECK(contains(s.complaint(), "b.safetensors: "));
     std::filesystem::remove(s.folder / "b.safetensors");
-    CHECK(contains(s.complaint(), "\"b.safetensors\" is not in the folder"));
+    CHECK(contains(s.complaint(), "\"b.safetensors\", which is not in the folder"));
     std::vector<StateEntry> less = parts[1];
     less.pop_back();
     nn::checkpoint::write(s.folder / "b.safetensors", less);

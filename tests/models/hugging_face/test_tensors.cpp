@@ -275,11 +275,11 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
         CHECK_FALSE(contains(message, "\n"));
         return message;
     };
-    CHECK(contains(wrong("{}"), "there is no \"weight_map\", or nothing in it"));
-    CHECK(contains(wrong(R"({"weight_map":{}})"), "or nothing in it"));
-    CHECK(contains(wrong(R"({"weight_map":{"a":1}})"), "in \"a\": expected \""));
+    CHECK(contains(wrong("{}"), "weight_map is missing; it must be an object"));
+    CHECK(contains(wrong(R"({"weight_map":{}})"), "there is nothing in its \"weight_map\""));
+    CHECK(contains(wrong(R"({"weight_map":{"a":1}})"), "weight_map.a must be a string: got 1"));
     CHECK(contains(wrong(R"({"weight_map":{"a":"m1.safetensors"}})"),
-                   "in \"a\": \"m1.safetensors\" is not in the folder; download it, too"));
+                   "weight_map.a is in \"m1.safetensors\", which is not in the folder; download it, too"));
     for (const std::string outside : {"../m.safetensors", "/m.safetensors", "m.bin", ""})
         CHECK(contains(wrong(R"({"weight_map":{"a":")" + outside + "\"}}"),
                        "must name a safetensors file of this folder"));

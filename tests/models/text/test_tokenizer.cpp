@@ -352,7 +352,7 @@ TEST_CASE("tokenizer: a broken file is refused in one line with its name", "[tex
             {"", ""},
             {"{", "byte 1"},
             {"null", "it must be an object"},
-            {"[1]", "the file must be an object"},
+            {"[1]", ": must be an object"},
             {json.substr(0, json.size() / 2), "byte "},
             {json.substr(0, json.rfind('}')), "byte "},
             {json + "x", "something follows the last brace"},
@@ -365,15 +365,15 @@ TEST_CASE("tokenizer: a broken file is refused in one line with its name", "[tex
             {with(json, "pre_tokenizer", odd), "pre_tokenizer.type \"Odd\" is not supported"},
             {with(json, "post_processor", odd), "post_processor.type \"Odd\" is not supported"},
             {with(json, "decoder", odd), "decoder.type \"Odd\" is not supported"},
-            {without(json, "model"), "there is no \"model\""},
+            {without(json, "model"), "model is missing; it must be an object"},
             {model_type(json, "7"), "model.type must be a string"},
             {model_type(json, "\"Unigram\""), "model.type \"Unigram\" is not supported"},
-            {without(json, "vocab"), "model has no vocab"},
-            {with(json, "vocab", "{}, \"xvocab\": "), "model has no vocab"},
+            {without(json, "vocab"), "model.vocab is missing"},
+            {with(json, "vocab", "{}, \"xvocab\": "), "model.vocab must not be empty"},
             {with(json, "vocab", "{\"x y\": 0, ", 1), "the id 0 belongs to two pieces"},
             {with(json, "vocab", "{\"x y\": 5000000, ", 1), "an id that is not below"},
-            {with(json, "vocab", "{\"x y\": -1, ", 1), "expected a whole number"},
-            {with(json, "vocab", "{\"x y\": \"1\", ", 1), "expected a whole number"}};
+            {with(json, "vocab", "{\"x y\": -1, ", 1), "model.vocab.x y must be a whole number from 0"},
+            {with(json, "vocab", "{\"x y\": \"1\", ", 1), "model.vocab.x y must be a whole number"}};
         for (const auto& [text, wanted] : broken) {
             CAPTURE(text.substr(0, 300));
             try {

@@ -1,5 +1,6 @@
 // Tokenizers of others: ids, decoded texts and streams are those of Hugging Face's tokenizers 0.23.3, which
 // made tests/golden/tokenizers by make_tokenizers.py.
+#include "autograd/base/mapped.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer/decoder.h"
 #include "nn/checkpoint/json.h"
@@ -14,7 +15,7 @@
 
 using namespace plaingrad;  // NOLINT
 using models::text::Tokenizer;
-using nn::checkpoint::JsonReader;
+using nn::checkpoint::Json;
 using tests::content;
 using tests::Folder;
 using tests::streamed;
@@ -41,60 +42,37 @@ struct GoldenFile {
     std::map<std::string, Golden> kinds;
 };
 
-std::vector<std::string> strings(JsonReader& json) {
-    std::vector<std::string> all;
-    json.array([&] { all.emplace_back(json.string()); });
-    return all;
-}
+std::vector<std::string> strings(const Json& json) { return autograd::mapped(json.items(), &Json::text); }
 
-std::vector<Ids> lists(JsonReader& json) {
+std::vector<Ids> lists(const Json& json) {
     std::vector<Ids> all;
-    json.array([&] {
+    for (const Json& list : json.items()) {
         all.emplace_back();
-        json.array([&] { all.back().push_back(static_cast<int32_t>(json.count())); });
-    });
+        for (const Json& id : list.items())
+            all.back().push_back(static_cast<int32_t>(id.count()));
+    }
     return all;
 }
 
-Golden kind(JsonReader& json) {
-    Golden all;
-    json.object([&](std::string_view key) {
-        if (key == "ids")
-            all.ids = lists(json);
-        else if (key == "decoded")
-            all.decoded = strings(json);
-        else if (key == "skipped")
-            all.skipped = strings(json);
-        else if (key == "long")
-            all.repeated = strings(json);
-        else if (key == "pair")
-            all.pair = lists(json);
-        else
-            all.unicode = json.string();
-    });
-    return all;
+Golden kind(const Json& json) {
+    return {.ids = lists(json["ids"]),
+            .decoded = strings(json["decoded"]),
+            .skipped = strings(json["skipped"]),
+            .repeated = strings(json["long"]),
+            .pair = lists(json["pair"]),
+            .unicode = json["unicode"].text()};
 }
 
 const GoldenFile& golden() {
     static const GoldenFile file = [] {
         GoldenFile all;
-        JsonReader json = JsonReader(content(kFolder + "golden.json"), "golden.json");
-        json.object([&](std::string_view key) {
-            if (key == "texts")
-                all.texts = strings(json);
-            else if (key == "long")
-                json.array([&] {
-                    std::string_view piece;
-                    json.array([&] {
-                        if (json.kind() == JsonReader::Kind::string)
-                            piece = json.string();
-                        else
-                            all.repeated.emplace_back(piece, json.count());
-                    });
-                });
-            else
-                all.kinds[std::string(key)] = kind(json);
-        });
+        const Json json = Json::open(kFolder + "golden.json");
+        all.texts = strings(json["texts"]);
+        for (const Json& item : json["long"].items())
+            all.repeated.emplace_back(item.items()[0].text(), item.items()[1].count());
+        for (const Json& member : json.members())
+            if (member.name() != "texts" && member.name() != "long")
+                all.kinds[std::string(member.name())] = kind(member);
         return all;
     }();
     return file;

@@ -217,8 +217,9 @@ TEST_CASE("tokenizer parts: fields out of their range", "[text][tokenizer]") {
     };
     CHECK(complaint("post_processor", item("A", "0")) == "no error");
     CHECK_THAT(complaint("post_processor", item("C", "0")), tests::containing("must be A or B: got \"C\""));
-    for (const std::string type : {"-1", "0.5", "1e9"})
-        CHECK_THAT(complaint("post_processor", item("A", type)), tests::containing("number from 0 to 10^9"));
+    for (const std::string type : {"-1", "0.5", "1e9", "2147483648"})
+        CHECK_THAT(complaint("post_processor", item("A", type)),
+                   tests::containing("type_id must be a whole number"));
     const std::string bytes = R"({"type": "ByteLevel"})";
     CHECK(complaint("post_processor", sequence("processors", item("A", "0"), bytes)) == "no error");
     CHECK(complaint("post_processor", sequence("processors", bytes, item("A", "0"))) == "no error");
@@ -231,10 +232,6 @@ TEST_CASE("tokenizer parts: fields out of their range", "[text][tokenizer]") {
                tests::containing("normalizer.prepend must be a string"));
     CHECK_THAT(complaint("model", R"({"type": "BPE", "merges": [], "vocab": {"a": 0, "b": 1048576}})"),
                tests::containing("or an id that is not below that: \"b\" has 1048576"));
-    std::string many = "[0";
-    for (int i = 0; i < 200'000; ++i)
-        many += ",0";
-    CHECK_THAT(complaint("post_processor", many + "]"), tests::containing("more values than any tokenizer"));
     CHECK_THAT(complaint("model", kModel.substr(0, kModel.size() - 1) + R"(, "dropout": 1})"),
                tests::containing("model.dropout is not supported"));
 }
