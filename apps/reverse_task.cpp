@@ -60,13 +60,13 @@ void add_options(kit::Options& options, Settings& s) {
     options.add_common(s.seed);
 }
 
-models::TransformerConfig configure(const Settings& s) {
-    models::TransformerConfig config = models::preset(s.preset);
-    config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
+models::Config configure(const Settings& s) {
+    models::Config config = models::preset(s.preset);
+    config.src_vocabulary = config.vocabulary = models::kFirstFreeId + kSymbols;
     config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
     config.block.precision = kit::precision_of(s.run.precision);
     // N(0, 1) embeddings keep symbols and positions distinct. In an output layer, such numbers are too large.
-    if (config.tying == models::Tying::none || config.tying == models::Tying::source_target)
+    if (!config.tied)
         config.block.init = nn::Init::pytorch;
     if (!s.positions.empty())
         config.block.positions =
@@ -78,7 +78,7 @@ models::TransformerConfig configure(const Settings& s) {
     if (s.d_ff > 0)
         config.block.d_ff = s.d_ff;
     if (s.n_layers > 0)
-        config.n_encoder_layers = config.n_decoder_layers = s.n_layers;
+        config.n_layers = config.n_decoder_layers = s.n_layers;
     kit::check_heads(config.block.d_model, config.block.n_heads);
     return config;
 }
@@ -317,7 +317,7 @@ void main_program(kit::Options& options) {
     const Sequence asked = parse_sequence(settings.words);
     const models::RunFolder folder("reverse_task", settings.run, options);
     const Rng rng(static_cast<uint64_t>(settings.seed));
-    const models::TransformerConfig config = configure(settings);
+    const models::Config config = configure(settings);
     kit::check_memory(models::least_parameters(config));
     const models::Transformer model(config, rng.fork("model"));
     kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);

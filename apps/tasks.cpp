@@ -173,25 +173,25 @@ private:
 
 // ------------------------------------------------------------------------------------------------- models
 
-models::TransformerConfig encoder_decoder(const Questions& q, const Shape& s) {
-    models::TransformerConfig config = models::preset("prenorm");
-    config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + q.symbols;
+models::Config encoder_decoder(const Questions& q, const Shape& s) {
+    models::Config config = models::preset("prenorm");
+    config.src_vocabulary = config.vocabulary = models::kFirstFreeId + q.symbols;
     config.max_length = q.length + 1;  // <sos> or <eos> takes one
     config.block.d_model = s.width;
     config.block.n_heads = s.heads;
     config.block.d_ff = s.d_ff;
-    config.n_encoder_layers = config.n_decoder_layers = s.layers;
-    config.tying = models::Tying::none;
+    config.n_layers = config.n_decoder_layers = s.layers;
+    config.embeddings_tied = config.tied = false;
     config.block.dropout = {s.dropout, s.dropout, s.dropout, s.dropout};
     config.block.init = s.init;
     config.block.precision = s.precision;
     return config;
 }
 
-models::StackConfig one_stack(models::StackConfig config, const Questions& q, const Shape& s) {
+models::Config one_stack(models::Config config, const Questions& q, const Shape& s) {
     config.vocabulary = models::kFirstFreeId + q.symbols;
-    config.specials = models::StackConfig().specials;    // ours, not GPT-2's
-    config.max_length = q.length + q.answer_length - 1;  // the last symbol is never read
+    config.specials = {.never = {models::kPad, models::kSos, models::kUnk}};  // ours, not GPT-2's
+    config.max_length = q.length + q.answer_length - 1;                       // the last symbol is never read
     config.block.d_model = s.width;
     config.block.n_heads = s.heads;
     config.block.d_ff = s.d_ff;

@@ -117,16 +117,12 @@ std::vector<std::string> unknown_words(const models::text::Tokenizer& tokenizer,
     return words;
 }
 
-models::TransformerConfig configure(const std::string& preset, const Corpus& corpus) {
-    models::TransformerConfig config = models::preset(preset);
+models::Config configure(const std::string& preset, const Corpus& corpus) {
+    models::Config config = models::preset(preset);
     config.src_vocabulary = corpus.src.size();
-    config.tgt_vocabulary = corpus.tgt.size();
+    config.vocabulary = corpus.tgt.size();
     config.max_length = std::max(config.max_length, corpus.longest + 1);
     return config;
-}
-
-bool shares_embeddings(const models::TransformerConfig& config) {
-    return config.tying == models::Tying::source_target || config.tying == models::Tying::all;
 }
 
 // ----------------------------------------------------------------------------------------------- training
@@ -336,9 +332,8 @@ void main_program(kit::Options& options) {
     kit::check_usage(s.n_best <= s.beam, "--n-best ", s.n_best, " must not be larger than --beam ", s.beam);
     const models::RunFolder folder("toy_translate", s.run, options);
     const bool built_in = s.data.empty();
-    const Corpus corpus(sentences_of(s), shares_embeddings(models::preset(s.preset)),
-                        built_in ? "" : s.data[0]);
-    models::TransformerConfig config = configure(s.preset, corpus);
+    const Corpus corpus(sentences_of(s), models::preset(s.preset).embeddings_tied, built_in ? "" : s.data[0]);
+    models::Config config = configure(s.preset, corpus);
     config.block.precision = kit::precision_of(s.run.precision);
     kit::check_memory(models::least_parameters(config));
     const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));

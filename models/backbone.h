@@ -21,9 +21,8 @@
 namespace plaingrad::models {
 
 struct Backbone {
-    // Throws Error for a configuration that cannot be built.
-    Backbone(const StackConfig& config, const Rng& rng)
-        : embedding(check_config(config), rng.fork("embedding")), encoder(config, rng.fork("encoder")) {}
+    Backbone(const Config& c, const Rng& rng)
+        : embedding(c, c.vocabulary, rng.fork("embedding")), encoder(c, rng.fork("encoder")) {}
 
     // ids (B, T) -> (B, T, d_model). types: see InputEmbedding.
     Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode, const Tokens& types = {}) const {

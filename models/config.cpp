@@ -49,17 +49,30 @@ static void check_block(const BlockConfig& c) {
         check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
 }
 
-const StackConfig& check_config(const StackConfig& c) {
-    check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
+const Config& check_config(const Config& c) {
+    const bool pair = c.kind == Kind::encoder_decoder;
+    const int64_t smaller = pair ? std::min(c.src_vocabulary, c.vocabulary) : c.vocabulary;
+    check(smaller >= 1, "[config] the vocabulary must not be empty: got ", smaller);
     check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
-    check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
-    check(c.token_types >= 0, "[config] token_types must not be negative: got ", c.token_types);
-    check_sizes({{"vocabulary", c.vocabulary},
+    for (const auto& [name, size] :
+         {std::pair("n_layers", c.n_layers), std::pair("n_decoder_layers", c.n_decoder_layers),
+          std::pair("token_types", c.token_types)})
+        check(size >= 0, "[config] ", name, " must not be negative: got ", size);
+    check_sizes({{"src_vocabulary", c.src_vocabulary},
+                 {"vocabulary", c.vocabulary},
                  {"max_length", c.max_length},
                  {"n_layers", c.n_layers},
+                 {"n_decoder_layers", c.n_decoder_layers},
                  {"token_types", c.token_types}});
-    check_specials(c.specials, c.vocabulary);
+    check_specials(c.specials, smaller);
     check_block(c.block);
+    check(!pair || !c.embeddings_tied || c.src_vocabulary == c.vocabulary,
+          "[config] to share embeddings, both vocabularies must have the same size: got ", c.src_vocabulary,
+          " and ", c.vocabulary);
+    check(c.kind != Kind::classifier || c.classes >= 2,
+          "[config] a classifier needs at least two classes: got ", c.classes);
+    check(c.pooled_dropout == -1 || (c.pooled_dropout >= 0 && c.pooled_dropout < 1),
+          "[config] pooled_dropout must be in [0, 1), or -1: got ", c.pooled_dropout);
     to_metadata(c);  // throws for a value of an enum that has no name
     return c;
 }
@@ -71,54 +84,18 @@ static double attention_numbers(const BlockConfig& c) {
     return 2 * d * (heads + kv_heads) * (c.head_dim > 0 ? static_cast<double>(c.head_dim) : d / heads);
 }
 
-// rows: of the embedding. A feed-forward has two matrices of d · d_ff numbers, or three.
-static double least_parameters(const BlockConfig& c, double rows, int64_t max_length, double layers) {
-    const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
-    const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
-    return (rows + positions) * d + layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
-}
-
-double least_parameters(const StackConfig& c) {
-    const double rows = static_cast<double>(c.vocabulary) + static_cast<double>(c.token_types);
-    return least_parameters(c.block, rows, c.max_length, static_cast<double>(c.n_layers));
-}
-
-// The decoder's layers have a second attention.
-double least_parameters(const TransformerConfig& c) {
-    const auto decoder = static_cast<double>(c.n_decoder_layers);
-    const auto rows = static_cast<double>(std::max(c.src_vocabulary, c.tgt_vocabulary));
-    return least_parameters(c.block, rows, c.max_length, static_cast<double>(c.n_encoder_layers) + decoder) +
-           decoder * attention_numbers(c.block);
-}
-
-static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t n_layers, bool tied) {
-    return {.vocabulary = vocabulary,
-            .max_length = c.max_length,
-            .specials = c.specials,
-            .n_layers = n_layers,
-            .final_norm = c.final_norms,
-            .tied = tied,
-            .block = c.block};
-}
-
-StackConfig encoder_stack(const TransformerConfig& c) {
-    return stack(c, c.src_vocabulary, c.n_encoder_layers, false);
-}
-
-StackConfig decoder_stack(const TransformerConfig& c) {
-    const bool tied = c.tying == Tying::target_output || c.tying == Tying::all;
-    return stack(c, c.tgt_vocabulary, c.n_decoder_layers, tied);
-}
-
-const TransformerConfig& check_config(const TransformerConfig& c) {
-    check_config(encoder_stack(c));
-    check_config(decoder_stack(c));
-    const bool embeddings_tied = c.tying == Tying::source_target || c.tying == Tying::all;
-    check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
-          "[config] to share embeddings, both vocabularies must have the same size: got ", c.src_vocabulary,
-          " and ", c.tgt_vocabulary);
-    to_metadata(c);  // as above
-    return c;
+// A feed-forward has two matrices of d · d_ff numbers, or three. The decoder's layers have a second attention.
+double least_parameters(const Config& c) {
+    const bool pair = c.kind == Kind::encoder_decoder, classifies = c.kind == Kind::classifier;
+    const auto real = [](int64_t n) { return static_cast<double>(n); };
+    const double d = real(c.block.d_model), attention = attention_numbers(c.block);
+    const double decoder = pair ? real(c.n_decoder_layers) : 0;
+    const double rows = (pair ? std::max(real(c.src_vocabulary), real(c.vocabulary)) : real(c.vocabulary)) +
+                        real(c.token_types) +
+                        (c.block.positions == nn::Positions::learned ? real(c.max_length) : 0) +
+                        (classifies ? real(c.classes) : 0);
+    return rows * d + decoder * attention +
+           (real(c.n_layers) + decoder) * (attention + (c.block.gated ? 3 : 2) * d * real(c.block.d_ff));
 }
 
 }  // namespace plaingrad::models

@@ -1,4 +1,4 @@
-// Everything that can differ between two models of one family, as one plain value.
+// Everything that can differ between two models, as one plain value.
 #pragma once
 
 #include <iterator>
@@ -37,16 +37,29 @@ enum class NormPlacement {
 inline constexpr const char* kNormPlacementNames[] = {"post", "pre"};
 static_assert(std::size(kNormPlacementNames) == static_cast<std::size_t>(NormPlacement::count));
 
-// Which of the three matrices between ids and vectors (two embeddings, and the output layer) are shared.
-enum class Tying {
-    none,
-    source_target,  // the two embeddings
-    target_output,  // the target embedding and the output layer (Press & Wolf 2017)
-    all,            // all three: the paper, §3.4
+// The models: what a configuration describes, and what a saved file holds.
+enum class Kind {
+    encoder_decoder,  // Transformer
+    causal,           // LanguageModel
+    masked,           // MaskedLanguageModel
+    classifier,       // Classifier
+    encoder,          // TextEncoder
     count
 };
-inline constexpr const char* kTyingNames[] = {"none", "source_target", "target_output", "all"};
-static_assert(std::size(kTyingNames) == static_cast<std::size_t>(Tying::count));
+inline constexpr const char* kKindNames[] = {"translation model", "language model", "masked language model",
+                                             "classifier", "text encoder"};
+static_assert(std::size(kKindNames) == static_cast<std::size_t>(Kind::count));
+inline const char* name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+// How a classifier makes one vector of those of all positions.
+enum class Pooling {
+    mean,    // of the real tokens, padding not counted
+    first,   // the first position's: each text must then start with a special token (BERT's [CLS]; here kSos)
+    pooler,  // the first position's, through a linear layer and tanh, as in BERT
+    count
+};
+inline constexpr const char* kPoolingNames[] = {"mean", "first", "pooler"};
+static_assert(std::size(kPoolingNames) == static_cast<std::size_t>(Pooling::count));
 
 // Probabilities of dropping an element, by place.
 struct DropoutRates {
@@ -55,11 +68,6 @@ struct DropoutRates {
     Real feed_forward = 0;        // between the two layers of the feed-forward
     Real attention = 0;           // the attention weights
 };
-
-// Each configuration has one visit of its fields, `fields(config, field)`, which calls field("name",
-// config.member) for each of them, with the names of the values for an enum. Saving, loading and printing are
-// such visits (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A new field must be
-// added to the visit: a test counts the fields. Config is the struct, const or not.
 
 // What the layers of a model are made of, in every family. The defaults are the paper's, Table 3.
 struct BlockConfig {
@@ -87,8 +95,8 @@ struct BlockConfig {
     nn::Init init = nn::Init::xavier;
     Precision precision = Precision::float32;  // of products
 
-    template <class Config, class Field>
-    static void fields(Config& c, Field& field) {
+    template <class Self, class Field>
+    static void fields(Self& c, Field& field) {
         field("d_model", c.d_model);
         field("n_heads", c.n_heads);
         field("n_kv_heads", c.n_kv_heads);
@@ -122,85 +130,76 @@ struct BlockConfig {
     }
 };
 
-// One stack of layers, with its embedding and output: the configuration of the models that have one stack,
-// LanguageModel and MaskedLanguageModel, and part of Classifier's. `gpt2` and `bert` in models/presets.h are
-// the two families as they were published.
-struct StackConfig {
-    int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
-    int64_t max_length = 512;  // in tokens
-    Specials specials = {.never = {kPad, kSos, kUnk}};
+// One model of any kind. The defaults are the base model of "Attention Is All You Need", Table 3; presets.h has
+// others as they were published. A field that a kind of model does not have changes nothing in it.
+//
+// There is one visit of the fields, `Config::fields(config, field)`, which calls field("name", config.member)
+// for each of them, with the names of the values for an enum. Saving, loading and printing are such visits
+// (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A new field must be added to the
+// visit: a test counts the fields. `Self` is the struct, const or not.
+struct Config {
+    Kind kind = Kind::encoder_decoder;  // set by the model that is built
+    int64_t src_vocabulary = 0;         // of an encoder-decoder's source
+    int64_t vocabulary = 0;             // of its target, or of the only text; ids are 0 .. vocabulary - 1
+    int64_t max_length = 512;           // of each text, in tokens
+    Specials specials = {};             // of all vocabularies
 
-    int64_t n_layers = 6;
-    bool final_norm = false;      // a norm after the last layer, whatever the placement
-    bool embedding_norm = false;  // a norm of embedding + position, as in BERT
-    bool tied = false;            // the output layer's matrix is the embedding's (Press & Wolf 2017)
-    int64_t token_types = 0;      // vectors that say which text of a pair a token is of, as in BERT; 0: none
+    int64_t n_layers = 6;          // of the encoder, or of the only stack
+    int64_t n_decoder_layers = 6;  // of an encoder-decoder
+    bool final_norm = false;       // a norm after the last layer of each stack, whatever the placement
+    bool embedding_norm = false;   // a norm of embedding + position, as in BERT
+    // Which of the matrices between ids and vectors are one; both: all three, the paper, §3.4.
+    bool embeddings_tied = false;  // source and target embedding
+    bool tied = false;             // output layer and (target) embedding (Press & Wolf 2017)
+    int64_t token_types = 0;       // vectors that say which text of a pair a token is of, as in BERT; 0: none
 
-    BlockConfig block = {};
+    BlockConfig block = {};  // of all stacks
 
-    template <class Config, class Field>
-    static void fields(Config& c, Field& field) {
+    // Of a classifier.
+    int64_t classes = 0;
+    Pooling pooling = Pooling::mean;
+    Real pooled_dropout = -1;  // of the pooled vector; -1: as the sub-layers
+
+    // The same for another kind of model.
+    Config as(Kind other) const {
+        Config c = *this;
+        c.kind = other;
+        return c;
+    }
+
+    template <class Self, class Field>
+    static void fields(Self& c, Field& field) {
+        field("kind", c.kind, kKindNames);
+        field("src_vocabulary", c.src_vocabulary);
         field("vocabulary", c.vocabulary);
         field("max_length", c.max_length);
         Specials::fields(c.specials, field);
         field("n_layers", c.n_layers);
+        field("n_decoder_layers", c.n_decoder_layers);
         field("final_norm", c.final_norm);
         field("embedding_norm", c.embedding_norm);
+        field("embeddings_tied", c.embeddings_tied);
         field("tied", c.tied);
         field("token_types", c.token_types);
         BlockConfig::fields(c.block, field);
+        field("classes", c.classes);
+        field("pooling", c.pooling, kPoolingNames);
+        field("pooled_dropout", c.pooled_dropout);
     }
 };
 
-inline BlockConfig& block_of(StackConfig& c) { return c.block; }
-inline const StackConfig& stack_of(const StackConfig& c) { return c; }
-
-inline nn::NormOptions norm_options(const StackConfig& c) {
+inline nn::NormOptions norm_options(const Config& c) {
     return {.kind = c.block.norm_kind, .eps = c.block.norm_eps, .bias = c.block.norm_bias};
 }
 
 inline int64_t head_size(const BlockConfig& c) { return c.head_dim > 0 ? c.head_dim : c.d_model / c.n_heads; }
 
-// Returns its argument. Throws Error, naming the field, for a stack that cannot be built.
-const StackConfig& check_config(const StackConfig& config);
+// Returns its argument. Throws Error, naming the field, for a model of this kind that cannot be built.
+const Config& check_config(const Config& config);
 
 // How many numbers its large parameters have; those that are left out (norms, biases, an output layer of its
 // own) are few or as many as others. It is known before anything is allocated. In double, which holds any
 // product of sizes.
-double least_parameters(const StackConfig& config);
-
-// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3.
-struct TransformerConfig {
-    int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
-    int64_t max_length = 512;                        // of source and target, in tokens
-    Specials specials = {};                          // of both vocabularies
-
-    int64_t n_encoder_layers = 6, n_decoder_layers = 6;
-    bool final_norms = false;  // a norm after the last layer of each stack, whatever the placement
-    Tying tying = Tying::none;
-
-    BlockConfig block = {};  // of both stacks
-
-    template <class Config, class Field>
-    static void fields(Config& c, Field& field) {
-        field("src_vocabulary", c.src_vocabulary);
-        field("tgt_vocabulary", c.tgt_vocabulary);
-        field("max_length", c.max_length);
-        Specials::fields(c.specials, field);
-        field("n_encoder_layers", c.n_encoder_layers);
-        field("n_decoder_layers", c.n_decoder_layers);
-        field("final_norms", c.final_norms);
-        field("tying", c.tying, kTyingNames);
-        BlockConfig::fields(c.block, field);
-    }
-};
-
-inline BlockConfig& block_of(TransformerConfig& c) { return c.block; }
-
-const TransformerConfig& check_config(const TransformerConfig& config);
-double least_parameters(const TransformerConfig& config);
-
-StackConfig encoder_stack(const TransformerConfig& config);
-StackConfig decoder_stack(const TransformerConfig& config);
+double least_parameters(const Config& config);
 
 }  // namespace plaingrad::models

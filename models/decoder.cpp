@@ -2,16 +2,16 @@
 
 namespace plaingrad::models {
 
-DecoderLayer::DecoderLayer(const StackConfig& c, const Rng& rng)
+DecoderLayer::DecoderLayer(const Config& c, const Rng& rng)
     : self_attention(c.block.d_model, c.block.n_heads, rng.fork("self_attention"), attention_options(c)),
       cross_attention(c.block.d_model, c.block.n_heads, rng.fork("cross_attention"), attention_options(c)),
       feed_forward(c.block.d_model, c.block.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
       residual1(c, rng.fork("residual1")),
       residual2(c, rng.fork("residual2")),
       residual3(c, rng.fork("residual3")) {
-    nn::scale_residual_projection(c.block.init, self_attention.out_proj.weight, c.n_layers);
-    nn::scale_residual_projection(c.block.init, cross_attention.out_proj.weight, c.n_layers);
-    nn::scale_residual_projection(c.block.init, feed_forward.linear2.weight, c.n_layers);
+    nn::scale_residual_projection(c.block.init, self_attention.out_proj.weight, c.n_decoder_layers);
+    nn::scale_residual_projection(c.block.init, cross_attention.out_proj.weight, c.n_decoder_layers);
+    nn::scale_residual_projection(c.block.init, feed_forward.linear2.weight, c.n_decoder_layers);
 }
 
 Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Pass& self,

@@ -14,7 +14,7 @@ namespace plaingrad::models {
 
 // Causal self-attention, cross-attention to the memory, feed-forward, each within a residual connection.
 struct DecoderLayer {
-    DecoderLayer(const StackConfig& config, const Rng& rng);
+    DecoderLayer(const Config& config, const Rng& rng);
 
     // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). self, cross: masks and mode of the two
     // attentions.
@@ -36,7 +36,7 @@ struct DecoderLayer {
 };
 
 struct Decoder : Stack<DecoderLayer> {
-    using Stack::Stack;
+    Decoder(const Config& c, const Rng& rng) : Stack(c, c.n_decoder_layers, rng) {}
     // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: the ones that `start` returned,
     // for decoding token by token. They hold the projected memory, so `memory` itself is not read.
     Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,

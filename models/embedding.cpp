@@ -11,8 +11,8 @@ static Real root_of(int64_t d_model) {
     return autograd::in_ieee_mode([&] { return static_cast<Real>(std::sqrt(static_cast<double>(d_model))); });
 }
 
-InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
-    : tokens(c.vocabulary, c.block.d_model, rng.fork("tokens"), c.block.init),
+InputEmbedding::InputEmbedding(const Config& c, int64_t vocabulary, const Rng& rng)
+    : tokens(vocabulary, c.block.d_model, rng.fork("tokens"), c.block.init),
       positions(c.block.positions, c.max_length, c.block.d_model, rng.fork("positions"), c.block.init),
       dropout(c.block.dropout.embeddings, rng.fork("dropout")),
       scale(c.block.scale_embeddings ? root_of(c.block.d_model) : 1) {
@@ -38,7 +38,7 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     return types || norm ? dropout(x, mode) : x;  // (B, T, d_model)
 }
 
-OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {
+OutputLayer::OutputLayer(const Config& c, const Rng& rng) {
     if (!c.tied)
         table = nn::Parameter(nn::initial_matrix(c.block.init, {c.vocabulary, c.block.d_model},
                                                  c.block.d_model, c.vocabulary, rng.fork("weight")));

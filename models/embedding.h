@@ -13,7 +13,7 @@ namespace plaingrad::models {
 
 // Embedding (times √d_model), plus position, (plus token type, norm,) dropout. §5.4
 struct InputEmbedding {
-    InputEmbedding(const StackConfig& config, const Rng& rng);
+    InputEmbedding(const Config& config, int64_t vocabulary, const Rng& rng);
     // ids (B, T), the first of them at position `first` -> (B, T, d_model). types (B, T): the token types,
     // with config.token_types; Tokens(): all of them are 0.
     Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0, const Tokens& types = {}) const;
@@ -37,7 +37,7 @@ struct InputEmbedding {
 // x (B, T, d_model) -> logits (B, T, V). The softmax is in the loss.
 struct OutputLayer {
     // With config.tied the table is left for the model to share.
-    OutputLayer(const StackConfig& config, const Rng& rng);
+    OutputLayer(const Config& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
     // The cross-entropy of the logits, which are never all in memory at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {

@@ -10,7 +10,7 @@ Mask hiding_padding(const Tokens& ids) {
     return Mask::key_counts(lengths);
 }
 
-nn::MultiHeadOptions attention_options(const StackConfig& c) {
+nn::MultiHeadOptions attention_options(const Config& c) {
     return {.n_kv_heads = c.block.n_kv_heads,
             .head_dim = c.block.head_dim,
             .dropout = c.block.dropout.attention,
@@ -19,7 +19,7 @@ nn::MultiHeadOptions attention_options(const StackConfig& c) {
             .init = c.block.init};
 }
 
-nn::FeedForwardOptions feed_forward_options(const StackConfig& c) {
+nn::FeedForwardOptions feed_forward_options(const Config& c) {
     return {.activation = c.block.activation,
             .gated = c.block.gated,
             .dropout = c.block.dropout.feed_forward,
@@ -27,7 +27,7 @@ nn::FeedForwardOptions feed_forward_options(const StackConfig& c) {
             .init = c.block.init};
 }
 
-EncoderLayer::EncoderLayer(const StackConfig& c, const Rng& rng)
+EncoderLayer::EncoderLayer(const Config& c, const Rng& rng)
     : self_attention(c.block.d_model, c.block.n_heads, rng.fork("self_attention"), attention_options(c)),
       feed_forward(c.block.d_model, c.block.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
       residual1(c, rng.fork("residual1")),

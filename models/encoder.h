@@ -20,7 +20,7 @@ struct LayerCache {
 
 // Self-attention, then feed-forward, each within a residual connection.
 struct EncoderLayer {
-    EncoderLayer(const StackConfig& config, const Rng& rng);
+    EncoderLayer(const Config& config, const Rng& rng);
     // x (B, S, d_model) -> the same shape. S: the length of the text that is read, source or not.
     Tensor operator()(const Tensor& x, const Pass& pass) const;
     void visit(Visitor& v) const {
@@ -38,8 +38,8 @@ struct EncoderLayer {
 // Layers one above the other, and a norm after the last one if the configuration says so.
 template <class Layer>
 struct Stack {
-    Stack(const StackConfig& c, const Rng& rng) {
-        for (int64_t i = 0; i < c.n_layers; ++i)
+    Stack(const Config& c, int64_t n_layers, const Rng& rng) {
+        for (int64_t i = 0; i < n_layers; ++i)
             layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
         if (c.final_norm)
             final_norm.emplace(c.block.d_model, norm_options(c));
@@ -59,7 +59,7 @@ struct Stack {
 };
 
 struct Encoder : Stack<EncoderLayer> {
-    using Stack::Stack;
+    Encoder(const Config& c, const Rng& rng) : Stack(c, c.n_layers, rng) {}
     // x (B, S, d_model) -> the same shape. caches: one for each layer, for decoding token by token.
     Tensor operator()(Tensor x, Pass pass, std::vector<LayerCache>* caches = nullptr) const;
 };
@@ -69,7 +69,7 @@ struct Encoder : Stack<EncoderLayer> {
 Mask hiding_padding(const Tokens& ids);
 
 // The options of the layers in both stacks.
-nn::MultiHeadOptions attention_options(const StackConfig& config);
-nn::FeedForwardOptions feed_forward_options(const StackConfig& config);
+nn::MultiHeadOptions attention_options(const Config& config);
+nn::FeedForwardOptions feed_forward_options(const Config& config);
 
 }  // namespace plaingrad::models

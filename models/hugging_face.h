@@ -48,7 +48,7 @@ Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoa
 // none of this family does, and FileError if a file cannot be written. The files that were there are then
 // unchanged, unless the disk becomes full between the two.
 template <nn::Module Model>
-void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::Config& config);
+void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::ConfigJson& config);
 
 namespace hugging_face {
 

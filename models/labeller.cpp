@@ -6,7 +6,6 @@
 
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
-#include "models/hugging_face/keys.h"
 #include "models/saved.h"
 #include "models/settings.h"
 #include "models/text/batches.h"
@@ -30,14 +29,10 @@ static Labeller labeller_of_folder(const std::string& path, const Labeller::OnPr
 // The layers of a model, and its pooler if it has one, under a new classifier.
 template <class Model>
 static Classifier with_classifier(Model model, int64_t classes, Real dropout, const Rng& rng) {
-    Classifier c = unset<Classifier>({.stack = stack_of(model.config),
-                                      .classes = classes,
-                                      .pooling = Pooling::pooler,
-                                      .pooled_dropout = dropout},
-                                     rng);
+    Classifier c = unset<Classifier>(with_classes(model.config, classes, Pooling::pooler, dropout), rng);
     c.backbone = std::move(model.backbone);
-    const int64_t d_model = c.config.stack.block.d_model;
-    const nn::LinearOptions options = {.init = c.config.stack.block.init};
+    const int64_t d_model = c.config.block.d_model;
+    const nn::LinearOptions options = {.init = c.config.block.init};
     if constexpr (std::is_same_v<Model, MaskedLanguageModel>)
         c.pooler.emplace(d_model, d_model, rng.fork("pooler"), options);
     else
@@ -51,30 +46,31 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
           "[Labeller] a label is given twice: ", listed(wanted));
     const hugging_face::Folder folder(path);
-    const hugging_face::Config& c = folder.config;
+    const hugging_face::ConfigJson& c = folder.config;
     check_file(c.family == hugging_face::Family::bert, folder.file("config.json"), ": a BERT is needed: got ",
-               hugging_face::architecture(c.family, c.head));
-    check_file(c.pad >= 0, folder.file("config.json"), ": training needs a pad_token_id");
+               hugging_face::architecture(c));
+    check_file(c.specials.pad != Tokens::kNoPadding, folder.file("config.json"),
+               ": training needs a pad_token_id");
     const HuggingFaceLoad options = {.on_progress = on_progress, .rng = rng};
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
         return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
     });
     const int64_t classes = std::ssize(wanted);
     auto model = [&] {
-        if (c.head == hugging_face::Head::masked_language_model)
+        if (c.kind == Kind::masked)
             return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes,
-                                   c.classifier_dropout, rng);
-        if (c.head == hugging_face::Head::none)
-            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes,
-                                   c.classifier_dropout, rng);
+                                   c.pooled_dropout, rng);
+        if (c.kind == Kind::encoder)
+            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes, c.pooled_dropout,
+                                   rng);
         Classifier known = load_hugging_face<Classifier>(folder, options);
-        return own ? std::move(known) : with_classifier(std::move(known), classes, c.classifier_dropout, rng);
+        return own ? std::move(known) : with_classifier(std::move(known), classes, c.pooled_dropout, rng);
     }();
     Labeller l = {.model = std::move(model),
                   .tokenizer = hugging_face::open_tokenizer(folder),
                   .labels = own ? c.labels : wanted};
     l.notes = folder.notes;
-    if (c.head == hugging_face::Head::classifier)
+    if (c.kind == Kind::classifier)
         l.notes.emplace_back(own ? "its classifier has these labels, and is trained further"
                                  : "its classifier has other labels; a new one begins");
     return l;
@@ -89,7 +85,7 @@ Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) 
     check_file(metadata.contains(kLabels), file,
                ": it has no labels: this classifier was not trained by classify, or a run that began with a "
                "folder from Hugging Face has not ended");
-    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.stack.vocabulary);
+    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
     std::vector<std::string> labels;
     autograd::TextReader lines(metadata[kLabels]);
     for (std::string line; std::getline(lines, line);)
@@ -122,7 +118,7 @@ Labeller::Encoding Labeller::encode(const std::string& text, text::EncodeOptions
     std::vector<std::string_view> parts = {std::string_view(text).substr(0, tab)};
     if (pairs)
         parts.push_back(std::string_view(text).substr(tab + 1));
-    options.max_length = model.config.stack.max_length;
+    options.max_length = model.config.max_length;
     Encoding read = tokenizer.encode_texts(parts, options);
     if (read.ids.empty())  // of invisible characters only
         read = {.ids = {tokenizer.unknown().value_or(0)}, .type_ids = {0}};
@@ -130,9 +126,9 @@ Labeller::Encoding Labeller::encode(const std::string& text, text::EncodeOptions
 }
 
 std::vector<Tokens> Labeller::inputs(const std::vector<Encoding>& texts) const {
-    const int32_t pad = texts.size() == 1 ? Tokens::kNoPadding : model.config.stack.specials.pad;
+    const int32_t pad = texts.size() == 1 ? Tokens::kNoPadding : model.config.specials.pad;
     std::vector<Tokens> all = {Tokens::padded(autograd::mapped(texts, &Encoding::ids), pad)};
-    if (model.config.stack.token_types == 0)
+    if (model.config.token_types == 0)
         return all;
     const int64_t batch = all[0].batch(), length = all[0].length();
     std::vector<int32_t> types;
@@ -172,12 +168,12 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
         }
     };
     // A text may name the token that pads, and among others that could not be told from padding.
-    const int32_t pad = model.config.stack.specials.pad;
+    const int32_t pad = model.config.specials.pad;
     const auto pads = [&](int64_t i) {
         const std::vector<int32_t>& ids = read[static_cast<std::size_t>(i)].ids;
         return std::find(ids.begin(), ids.end(), pad) != ids.end();
     };
-    const int64_t at_once = std::max<int64_t>(4096, model.config.stack.max_length);
+    const int64_t at_once = std::max<int64_t>(4096, model.config.max_length);
     for (const auto& batch : text::make_batches(lengths, {.batch_tokens = at_once, .shuffle = false})) {
         if (pad != Tokens::kNoPadding && std::none_of(batch.begin(), batch.end(), pads))
             add(batch);

@@ -6,7 +6,7 @@
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
 //
-//     label.model.config.stack.block.precision = models::Precision::float32;
+//     label.model.config.block.precision = models::Precision::float32;
 #pragma once
 
 #include <optional>

@@ -2,8 +2,11 @@
 
 namespace plaingrad::models {
 
-LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
-    : config(c), rng(rng_), backbone(c, rng_.fork("backbone")), output(c, rng_.fork("output")) {
+LanguageModel::LanguageModel(const Config& c, const Rng& rng_)
+    : config(check_config(c.as(kKind))),
+      rng(rng_),
+      backbone(c, rng_.fork("backbone")),
+      output(c, rng_.fork("output")) {
     if (c.tied)
         output.table = backbone.embedding.tokens.table.share();
 }

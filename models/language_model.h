@@ -8,7 +8,7 @@ namespace plaingrad::models {
 
 struct LanguageModel {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
-    LanguageModel(const StackConfig& config, const Rng& rng);
+    LanguageModel(const Config& config, const Rng& rng);
 
     // ids (B, T) -> logits (B, T, V); row t predicts what follows position t, from positions 0 .. t.
     // Throws Error for an id outside the vocabulary, or if T is over max_length.
@@ -26,9 +26,9 @@ struct LanguageModel {
         v("output", output);
     }
 
-    static constexpr const char* kKind = "language model";  // in a saved file
+    static constexpr Kind kKind = Kind::causal;
 
-    StackConfig config;
+    Config config;
     Rng rng;
     Backbone backbone;
     OutputLayer output;

@@ -2,8 +2,8 @@
 
 namespace plaingrad::models {
 
-MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
-    : config(c),
+MaskedLanguageModel::MaskedLanguageModel(const Config& c, const Rng& rng_)
+    : config(check_config(c.as(kKind))),
       rng(rng_),
       backbone(c, rng_.fork("backbone")),
       transform(c.block.d_model, c.block.d_model, rng_.fork("transform"), {.init = c.block.init}),

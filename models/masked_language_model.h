@@ -8,7 +8,7 @@ namespace plaingrad::models {
 
 struct MaskedLanguageModel {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
-    MaskedLanguageModel(const StackConfig& config, const Rng& rng);
+    MaskedLanguageModel(const Config& config, const Rng& rng);
 
     // ids (B, T), some of them masked -> logits (B, T, V); row t predicts the token at position t, from all
     // positions. Padding is hidden as keys. types (B, T), for a model with token types (config.token_types):
@@ -31,9 +31,9 @@ struct MaskedLanguageModel {
         v("output", output);
     }
 
-    static constexpr const char* kKind = "masked language model";  // in a saved file
+    static constexpr Kind kKind = Kind::masked;
 
-    StackConfig config;
+    Config config;
     Rng rng;
     Backbone backbone;
     nn::Linear transform;  // d_model -> d_model; BERT puts this, an activation and a norm before the output

@@ -20,7 +20,7 @@ nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const
     const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
     const Tokens predicted = batch.tgt.slice(1, batch.tgt.length());
     return {model.loss(batch.src, read, predicted, mode, {.label_smoothing = label_smoothing}),
-            predicted.count("teacher_forcing", model.config.tgt_vocabulary, predicted.pad())};
+            predicted.count("teacher_forcing", model.config.vocabulary, predicted.pad())};
 }
 
 }  // namespace plaingrad::models

@@ -2,10 +2,10 @@
 
 namespace plaingrad::models {
 
-static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {
+static Config blog(int64_t d_ff, nn::Positions positions) {
     return {.src_vocabulary = 20,
-            .tgt_vocabulary = 20,
-            .n_encoder_layers = 2,
+            .vocabulary = 20,
+            .n_layers = 2,
             .n_decoder_layers = 2,
             .block = {.d_model = 64,
                       .n_heads = 4,
@@ -19,21 +19,21 @@ const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = {
         // The paper itself: sinusoids, embeddings times √d_model, one matrix for both embeddings and the
         // output.
-        {"paper", {.tying = Tying::all}},
+        {"paper", {.embeddings_tied = true, .tied = true}},
 
         // Scaled embeddings and three separate matrices; dropout also inside the feed-forward. Toy size.
         {"article",
-         {.n_encoder_layers = 2,
+         {.n_layers = 2,
           .n_decoder_layers = 2,
           .block = {.d_model = 128, .n_heads = 4, .d_ff = 256, .dropout = {.feed_forward = Real(0.1)}}}},
 
         // Source and target share one embedding, the output is separate; no scaling, no dropout at all.
         {"notebook",
          {.src_vocabulary = 1000,
-          .tgt_vocabulary = 1000,
-          .n_encoder_layers = 2,
+          .vocabulary = 1000,
+          .n_layers = 2,
           .n_decoder_layers = 2,
-          .tying = Tying::source_target,
+          .embeddings_tied = true,
           .block = {.d_model = 128,
                     .n_heads = 8,
                     .d_ff = 512,
@@ -48,18 +48,20 @@ const std::vector<Preset>& presets() {
 
         // The paper's sizes without scaling or sharing. The tutorial masks padded *queries* of the target; we
         // hide padded keys, as everywhere in this library, and the loss ignores padded queries.
-        {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .block = {.scale_embeddings = false}}},
+        {"summary", {.src_vocabulary = 5000, .vocabulary = 5000, .block = {.scale_embeddings = false}}},
 
         // Everything shared, no bias in attention and output, no dropout; short sentences.
         {"chapter",
          {.max_length = 20,
-          .tying = Tying::all,
+          .embeddings_tied = true,
+          .tied = true,
           .block = {.attention_bias = false,
                     .output_bias = false,
                     .dropout = {.embeddings = 0, .sublayers = 0}}}},
 
         // The paper's model with the norm before each sub-layer, and a final one.
-        {"prenorm", {.final_norms = true, .tying = Tying::all, .block = {.norm = NormPlacement::pre}}},
+        {"prenorm",
+         {.final_norm = true, .embeddings_tied = true, .tied = true, .block = {.norm = NormPlacement::pre}}},
     };
     return all;
 }
@@ -71,8 +73,9 @@ std::vector<std::string> preset_names() {
     return names;
 }
 
-StackConfig gpt2() {
-    return {.vocabulary = 50257,
+Config gpt2() {
+    return {.kind = Kind::causal,
+            .vocabulary = 50257,
             .max_length = 1024,
             .specials = {.start = 50256, .ends = {50256}, .pad = Tokens::kNoPadding, .never = {}},
             .n_layers = 12,
@@ -90,8 +93,9 @@ StackConfig gpt2() {
                       .init = nn::Init::gpt2}};
 }
 
-StackConfig llama() {
-    return {.vocabulary = 128256,
+Config llama() {
+    return {.kind = Kind::causal,
+            .vocabulary = 128256,
             .max_length = 131072,
             .specials = {.start = 128000, .ends = {128001}, .pad = Tokens::kNoPadding, .never = {}},
             .n_layers = 16,
@@ -115,8 +119,8 @@ StackConfig llama() {
                       .init = nn::Init::bert}};
 }
 
-StackConfig bert() {  // the same size, except for the vocabulary
-    StackConfig config = gpt2();
+Config bert() {  // the same size, except for the vocabulary
+    Config config = gpt2().as(Kind::masked);
     config.vocabulary = 30522;
     config.max_length = 512;
     config.specials = {.start = 101, .ends = {102}, .pad = 0, .never = {0}};  // [CLS], [SEP], [PAD]
@@ -130,7 +134,7 @@ StackConfig bert() {  // the same size, except for the vocabulary
     return config;
 }
 
-const TransformerConfig& preset(std::string_view name) {
+const Config& preset(std::string_view name) {
     std::string names;
     for (const Preset& p : presets()) {
         if (p.name == name)

@@ -22,7 +22,7 @@ namespace plaingrad::models {
 
 struct Preset {
     std::string_view name;
-    TransformerConfig config;
+    Config config;
 };
 
 const std::vector<Preset>& presets();
@@ -30,11 +30,11 @@ std::vector<std::string> preset_names();
 
 // The families with one stack, in the sizes that made them known, or a small one of these. Set the fields
 // that differ in your model.
-StackConfig gpt2();   // for LanguageModel: GPT-2 small, Radford et al. 2019
-StackConfig llama();  // for LanguageModel: Llama 3.2 1B, Grattafiori et al. 2024
-StackConfig bert();   // for MaskedLanguageModel, and Classifier's stack: BERT base, Devlin et al. 2019
+Config gpt2();   // for LanguageModel: GPT-2 small, Radford et al. 2019
+Config llama();  // for LanguageModel: Llama 3.2 1B, Grattafiori et al. 2024
+Config bert();   // for MaskedLanguageModel, and Classifier's stack: BERT base, Devlin et al. 2019
 
 // Throws Error listing the names if there is none of this name.
-const TransformerConfig& preset(std::string_view name);
+const Config& preset(std::string_view name);
 
 }  // namespace plaingrad::models

@@ -19,7 +19,7 @@
 //                           transform.*, norm.*                  of a MaskedLanguageModel: Linear, LayerNorm
 //     a layer of nn/        Linear, Embedding, LayerNorm, MultiheadAttention
 //
-// torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norms = true` here.
+// torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norm = true` here.
 // Without them it takes its stacks as custom_encoder and custom_decoder.
 //
 // Layouts: PyTorch's Linear has its weight as (out, in), ours as (in, out); PyTorch has the projections of

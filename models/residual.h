@@ -9,7 +9,7 @@ namespace plaingrad::models {
 
 // post: Norm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(Norm(x)))
 struct Residual {
-    Residual(const StackConfig& config, const Rng& rng)
+    Residual(const Config& config, const Rng& rng)
         : norm(config.block.d_model, norm_options(config)),
           dropout(config.block.dropout.sublayers, rng),
           placement(config.block.norm) {}

@@ -17,13 +17,13 @@ using nn::checkpoint::SafeTensors;
 
 namespace {
 
+constexpr const char* kConfig = "config.";        // prefix of the configuration's metadata
 constexpr const char* kTraining = "training.";    // prefix of the metadata for resuming
 constexpr const char* kOptimizer = "optimizer.";  // prefix of the optimizer's tensors
-constexpr const char* kKind = "plaingrad.model";  // the model's kKind
-
-// So that a file of a newer version is recognised, and not reported as broken. Files without it: version 1.
+// So that a file of another version is recognised, and not reported as broken. Version 1 had a configuration
+// for each kind of model.
 constexpr const char* kVersion = "plaingrad.version";
-constexpr int64_t kOurVersion = 1;
+constexpr int64_t kOurVersion = 2;
 
 // Sinusoids and rotary turns are computed, not read, so nothing in the file limits their table: it may have
 // so many numbers (16 MiB), or as many as the file.
@@ -47,27 +47,18 @@ Amount amount_of(const SafeTensors& file) {
 }
 
 // Throws Error unless a model of these sizes can have come from this file: its large parameters must be in
-// there, and more than one tensor for each layer. stack: any of its stacks.
-void check_size(double least, double layers, const StackConfig& stack, const Amount& there) {
-    const nn::Positions kind = stack.block.positions;
-    const double width = kind == nn::Positions::sinusoidal ? static_cast<double>(stack.block.d_model)
-                         : kind == nn::Positions::rotary   ? static_cast<double>(head_size(stack.block))
-                                                           : 0;
-    const double table = static_cast<double>(stack.max_length) * width;
-    check(table <= std::max(kComputed, there.numbers), "max_length = ", stack.max_length,
+// there, and more than one tensor for each layer.
+void check_size(const Config& c, const Amount& there) {
+    const nn::Positions positions = c.block.positions;
+    const int64_t width = positions == nn::Positions::sinusoidal ? c.block.d_model
+                          : positions == nn::Positions::rotary   ? head_size(c.block)
+                                                                 : 0;
+    const double table = static_cast<double>(c.max_length) * static_cast<double>(width);
+    check(table <= std::max(kComputed, there.numbers), "max_length = ", c.max_length,
           " makes a table of positions that is larger than the model");
-    check(least <= there.numbers && layers <= there.tensors,
+    const auto decoder = static_cast<double>(c.kind == Kind::encoder_decoder ? c.n_decoder_layers : 0);
+    check(least_parameters(c) <= there.numbers && static_cast<double>(c.n_layers) + decoder <= there.tensors,
           "the tensors are too few for the sizes in the metadata");
-}
-void check_size(const StackConfig& c, const Amount& there) {
-    check_size(least_parameters(c), static_cast<double>(c.n_layers), c, there);
-}
-void check_size(const ClassifierConfig& c, const Amount& there) {
-    check_size(least_parameters(c), static_cast<double>(c.stack.n_layers), c.stack, there);
-}
-void check_size(const TransformerConfig& c, const Amount& there) {
-    const double layers = static_cast<double>(c.n_encoder_layers) + static_cast<double>(c.n_decoder_layers);
-    check_size(least_parameters(c), layers, encoder_stack(c), there);
 }
 
 // What a run needs to resume, besides weights and moments. The best loss is saved to the last bit, as later
@@ -112,37 +103,49 @@ void read_weights(const SafeTensors& file, StateDict state) {
     nn::checkpoint::load(file, state);
 }
 
-// The model that the metadata describes, with initial values.
-template <class Model>
-Model build(const SafeTensors& file, const Rng& rng) {
-    try {
-        decltype(Model::config) config;
-        from_metadata(file.metadata(), config, file.path());
-        check_size(config, amount_of(file));
-        return unset<Model>(config, rng);
-    } catch (const FileError&) {
-        throw;
-    } catch (const autograd::Error& error) {
-        throw FileError(autograd::join(file.path(), ": ", error.what()));
-    }
+}  // namespace
+
+Metadata to_metadata(const Config& config) {
+    Metadata metadata;
+    FieldWriter write{metadata, kConfig};
+    Config::fields(config, write);
+    return metadata;
 }
 
-}  // namespace
+void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
+    const Metadata known = to_metadata(config);
+    for (const auto& [name, text] : metadata)
+        check_file(!name.starts_with(kConfig) || known.contains(name), where, ": ",
+                   nn::checkpoint::shown_name(name),
+                   " is unknown here: the file was saved by a newer version");
+    const FieldReader read{metadata, kConfig, where};
+    Config::fields(config, read);
+    check_config(config);
+}
 
 template <nn::Module Model>
 Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader field{file.metadata(), "", path};
-    check_file(field.has(kKind), path, ": this file holds tensors, but plaingrad has not saved it; a saved ",
-               Model::kKind, " is needed, or a folder that also has the config.json of these tensors");
-    const std::string& saved = field.required(kKind);
-    check_file(saved == Model::kKind, path, ": this is a saved ", nn::checkpoint::shown_name(saved),
-               "; a saved ", Model::kKind, " is needed");
-    int64_t version = kOurVersion;
-    field(kVersion, version);
-    check_file(version == kOurVersion, path, ": it was saved by a newer version (", version,
-               "; this one reads ", kOurVersion, ")");
-    Model model = build<Model>(file, rng);
+    check_file(field.has(kVersion), path,
+               ": this file holds tensors, but plaingrad has not saved it; a saved ", name_of(Model::kKind),
+               " is needed, or a folder that also has the config.json of these tensors");
+    const auto version = field.required_as<int64_t>(kVersion);
+    check_file(version == kOurVersion, path, ": it was saved by ",
+               version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
+               kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
+    Config config;
+    try {
+        from_metadata(file.metadata(), config, path);
+        check_file(config.kind == Model::kKind, path, ": this is a saved ", name_of(config.kind),
+                   "; a saved ", name_of(Model::kKind), " is needed");
+        check_size(config, amount_of(file));
+    } catch (const FileError&) {
+        throw;
+    } catch (const autograd::Error& error) {
+        throw FileError(autograd::join(path, ": ", error.what()));
+    }
+    Model model = unset<Model>(config, rng);
     read_weights(file, state_dict(model));
     if (extra != nullptr)
         *extra = file.metadata();
@@ -155,10 +158,9 @@ void save(const std::string& path, const Model& model, const Metadata& extra, co
     check_size(model.config,
                {static_cast<double>(nn::parameter_count(model)), static_cast<double>(state.entries.size())});
     Metadata metadata = to_metadata(model.config);
-    metadata.emplace(kKind, Model::kKind);
     metadata.emplace(kVersion, std::to_string(kOurVersion));
     for (const auto& [name, text] : extra)  // may come from a loaded file; the model's own entries are newer
-        if (!name.starts_with("config.") && !name.starts_with(kTraining))
+        if (!name.starts_with(kConfig) && !name.starts_with(kTraining))
             metadata.emplace(name, text);
     if (training != nullptr) {
         for (const StateEntry& entry : optimizer_state(*training))

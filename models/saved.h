@@ -19,36 +19,19 @@ namespace plaingrad::models {
 
 using nn::checkpoint::Metadata;
 
-// The configuration as text, "config.d_model" -> "512", and back: for StackConfig, ClassifierConfig,
-// TransformerConfig. A field that is missing keeps its value, so older files can be read; one that does not
-// exist here is refused, since a newer version computes something else with it. Throws FileError naming
-// `where` and the field if it cannot be read, and Error for a configuration that cannot be built.
-template <class Config>
-Metadata to_metadata(const Config& config) {
-    Metadata metadata;
-    nn::checkpoint::FieldWriter write{metadata, "config."};
-    Config::fields(config, write);
-    return metadata;
-}
-template <class Config>
-void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
-    const Metadata known = to_metadata(config);
-    for (const auto& [name, text] : metadata)
-        nn::checkpoint::check_file(!name.starts_with("config.") || known.contains(name), where, ": ",
-                                   nn::checkpoint::shown_name(name),
-                                   " is unknown here: the file was saved by a newer version");
-    const nn::checkpoint::FieldReader read{metadata, "config.", where};
-    Config::fields(config, read);
-    check_config(config);
-}
+// The configuration as text, "config.d_model" -> "512", and back. A field that is missing keeps its value, so
+// older files can be read; one that does not exist here is refused, since a newer version computes something
+// else with it. Throws FileError naming `where` and the field if it cannot be read, and Error for a
+// configuration that cannot be built.
+Metadata to_metadata(const Config& config);
+void from_metadata(const Metadata& metadata, Config& config, const std::string& where);
 
 // A model whose matrices are not set: all of its weights will be read from a file.
 template <nn::Module Model>
-Model unset(decltype(Model::config) config, const Rng& rng) {
-    nn::Init& init = block_of(config).init;
-    const nn::Init own = std::exchange(init, nn::Init::none);
+Model unset(Config config, const Rng& rng) {
+    const nn::Init own = std::exchange(config.block.init, nn::Init::none);
     Model model(config, rng);
-    block_of(model.config).init = own;
+    model.config.block.init = own;
     return model;
 }
 

@@ -13,7 +13,7 @@ namespace {
 // Ids to vectors, layers with a cache each, vectors to logits. The models differ only in the layers.
 class CachedStepper : public Stepper {
 public:
-    CachedStepper(Tokens prompts_, const StackConfig& c, const InputEmbedding& embedding,
+    CachedStepper(Tokens prompts_, const Config& c, const InputEmbedding& embedding,
                   const OutputLayer& output, std::vector<LayerCache> caches)
         : Stepper(std::move(prompts_), c.specials, c.max_length),
           caches_(std::move(caches)),
@@ -89,7 +89,7 @@ private:
 class TransformerStepper final : public CachedStepper {
 public:
     TransformerStepper(const Transformer& model, const Tokens& src, const Tokens& prompts_)
-        : CachedStepper(prompts_, decoder_stack(model.config), model.tgt_embedding, model.output,
+        : CachedStepper(prompts_, model.config, model.tgt_embedding, model.output,
                         model.decoder.start(model.encode(src, Mode::eval()))),
           model_(model),
           source_lengths_(src.lengths()) {}

@@ -4,8 +4,8 @@
 
 namespace plaingrad::models {
 
-TextEncoder::TextEncoder(const StackConfig& c, const Rng& rng_)
-    : config(c),
+TextEncoder::TextEncoder(const Config& c, const Rng& rng_)
+    : config(check_config(c.as(kKind))),
       rng(rng_),
       backbone(c, rng_.fork("backbone")),
       pooler(c.block.d_model, c.block.d_model, rng_.fork("pooler"), {.init = c.block.init}) {}

@@ -9,7 +9,7 @@ namespace plaingrad::models {
 
 struct TextEncoder {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
-    TextEncoder(const StackConfig& config, const Rng& rng);
+    TextEncoder(const Config& config, const Rng& rng);
 
     // ids (B, T) -> (B, T, d_model). types (B, T), for a model with token types (config.token_types): 0 or 1
     // for each token, of the first or the second text of a pair; Tokens(): all are 0. Throws Error for a text
@@ -27,9 +27,9 @@ struct TextEncoder {
         v("pooler", pooler);
     }
 
-    static constexpr const char* kKind = "text encoder";  // in complaints
+    static constexpr Kind kKind = Kind::encoder;
 
-    StackConfig config;
+    Config config;
     Rng rng;
     Backbone backbone;
     nn::Linear pooler;  // d_model -> d_model

@@ -2,17 +2,17 @@
 
 namespace plaingrad::models {
 
-Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
-    : config(check_config(c)),
+Transformer::Transformer(const Config& c, const Rng& rng_)
+    : config(check_config(c.as(kKind))),
       rng(rng_),
-      src_embedding(encoder_stack(c), rng_.fork("src_embedding")),
-      tgt_embedding(decoder_stack(c), rng_.fork("tgt_embedding")),
-      encoder(encoder_stack(c), rng_.fork("encoder")),
-      decoder(decoder_stack(c), rng_.fork("decoder")),
-      output(decoder_stack(c), rng_.fork("output")) {
-    if (c.tying == Tying::source_target || c.tying == Tying::all)
+      src_embedding(c, c.src_vocabulary, rng_.fork("src_embedding")),
+      tgt_embedding(c, c.vocabulary, rng_.fork("tgt_embedding")),
+      encoder(c, rng_.fork("encoder")),
+      decoder(c, rng_.fork("decoder")),
+      output(c, rng_.fork("output")) {
+    if (c.embeddings_tied)
         tgt_embedding.tokens.table = src_embedding.tokens.table.share();
-    if (c.tying == Tying::target_output || c.tying == Tying::all)
+    if (c.tied)
         output.table = tgt_embedding.tokens.table.share();
 }
 

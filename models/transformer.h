@@ -11,7 +11,7 @@ namespace plaingrad::models {
 
 struct Transformer {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
-    Transformer(const TransformerConfig& config, const Rng& rng);
+    Transformer(const Config& config, const Rng& rng);
 
     // src (B, S) -> memory (B, S, d_model). Padding is hidden as keys. Throws Error for a source without any
     // token.
@@ -48,9 +48,9 @@ struct Transformer {
         v("output", output);
     }
 
-    static constexpr const char* kKind = "translation model";  // in a saved file
+    static constexpr Kind kKind = Kind::encoder_decoder;
 
-    TransformerConfig config;
+    Config config;
     Rng rng;
     InputEmbedding src_embedding, tgt_embedding;
     Encoder encoder;

@@ -180,8 +180,8 @@ Translator Translator::load(const std::string& path) {
     const std::string file = model_file(path);
     Transformer model = load_model<Transformer>(file);
     text::Tokenizer tokenizer = tokenizer_beside(file, model.config.src_vocabulary);
-    nn::checkpoint::check_file(model.config.tgt_vocabulary == tokenizer.size(), file, ": the model writes ",
-                               model.config.tgt_vocabulary, " ids, the tokenizer beside it has ",
+    nn::checkpoint::check_file(model.config.vocabulary == tokenizer.size(), file, ": the model writes ",
+                               model.config.vocabulary, " ids, the tokenizer beside it has ",
                                tokenizer.size());
     return {std::move(model), std::move(tokenizer)};
 }

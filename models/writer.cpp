@@ -23,7 +23,7 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
         load.packed = precision;
     Writer w = {load_hugging_face<LanguageModel>(folder, load), hugging_face::open_tokenizer(folder)};
     w.model.config.block.precision = precision;
-    StackConfig& config = w.model.config;
+    Config& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
     w.usual.stop = generation.stop;

@@ -35,8 +35,8 @@ inline void pack_weight(const NamedParameter& p) {
 template <Module M>
 void pack_weights(M& module) {
     autograd::Precision own = autograd::UsePrecision::active();
-    if constexpr (requires { block_of(module.config); })
-        own = block_of(module.config).precision;
+    if constexpr (requires { module.config.block.precision; })
+        own = module.config.block.precision;
     const autograd::UsePrecision precision(own);
     for (const NamedParameter& p : all_parameters(module))
         pack_weight(p);

@@ -11,7 +11,7 @@ using namespace plaingrad;
 using namespace models;
 
 int main() {
-    StackConfig config = gpt2();  // GPT-2's choices, at a small size
+    Config config = gpt2();  // GPT-2's choices, at a small size
     config.vocabulary = 10;
     config.specials = {};  // ids 0 to 3 are ours, not GPT-2's 50256
     config.max_length = 8, config.n_layers = 2;

@@ -17,12 +17,12 @@ using namespace models;
 using autograd::Tensor;
 
 int main() {
-    TransformerConfig config = {.src_vocabulary = 10,
-                                .tgt_vocabulary = 10,
-                                .max_length = 8,
-                                .n_encoder_layers = 1,
-                                .n_decoder_layers = 1,
-                                .block = {.d_model = 32, .n_heads = 4, .d_ff = 64}};
+    Config config = {.src_vocabulary = 10,
+                     .vocabulary = 10,
+                     .max_length = 8,
+                     .n_layers = 1,
+                     .n_decoder_layers = 1,
+                     .block = {.d_model = 32, .n_heads = 4, .d_ff = 64}};
     const Rng rng(7);
     const Transformer model(config, rng.fork("model"));
     nn::Adam adam(nn::parameters(model), {.lr = 3e-3});

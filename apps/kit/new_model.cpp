@@ -22,7 +22,7 @@ void add_new_options(Options& options, NewModel& s, const std::string& tokens, i
     options.add_common(s.seed, "random seed of the weights");
 }
 
-void set_sizes(models::StackConfig& c, const NewModel& s) {
+void set_sizes(models::Config& c, const NewModel& s) {
     c.vocabulary = s.vocabulary;
     c.specials = {.start = 0, .ends = {0}, .pad = autograd::Tokens::kNoPadding, .never = {}};
     c.max_length = s.context;
@@ -33,7 +33,7 @@ void set_sizes(models::StackConfig& c, const NewModel& s) {
     c.block.d_ff = 4 * s.d_model;
 }
 
-std::string begin_new(const NewModel& s, const models::StackConfig& config) {
+std::string begin_new(const NewModel& s, const models::Config& config) {
     check_heads(s.d_model, s.heads);
     check_memory(models::least_parameters(check_config(config)));
     check_no_model(s.words[0]);

@@ -7,7 +7,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/text.h"
 #include "models/hugging_face.h"
-#include "models/hugging_face/stack.h"
 
 namespace plaingrad::kit {
 
@@ -24,18 +23,17 @@ void add_new_options(Options& options, NewModel& s, const std::string& tokens, i
 
 // The sizes that were given, in a configuration of their family; with a feed-forward of four times the width,
 // and special ids that are to be replaced by those of a tokenizer.
-void set_sizes(models::StackConfig& config, const NewModel& s);
+void set_sizes(models::Config& config, const NewModel& s);
 
 // Checks that the model fits into memory, and the folder has none; returns the text of all files, and makes
 // the folder.
-std::string begin_new(const NewModel& s, const models::StackConfig& config);
+std::string begin_new(const NewModel& s, const models::Config& config);
 
 // Writes the model, behind its tokenizer: a folder with a model has all that belongs to it.
 template <class Model>
-void write_new(const NewModel& s, const models::StackConfig& config, models::hugging_face::Family family,
-               models::hugging_face::Head head) {
+void write_new(const NewModel& s, const models::Config& config, models::hugging_face::Family family) {
     const Model model(config, autograd::Rng(static_cast<uint64_t>(s.seed)));
-    models::save_hugging_face(s.words[0], model, models::hugging_face::config_of(config, family, head));
+    models::save_hugging_face(s.words[0], model, models::hugging_face::config_of(config, family));
     std::cout << s.words[0] << ": " << grouped(nn::parameter_count(model)) << " random parameters, "
               << grouped(config.vocabulary) << " tokens\n";
 }

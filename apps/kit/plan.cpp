@@ -41,18 +41,13 @@ std::string mib(double bytes) { return grouped(std::llround(bytes / (1 << 20)));
 
 // The factor 1.5 is for buffers kept for reuse (autograd/storage.cpp): batches have many shapes, so these may
 // take half as much memory again.
-double activation_bytes(const models::StackConfig& c, int64_t tokens) {
+// A decoder layer has three sub-layers, and counts as two layers.
+double activation_bytes(const models::Config& c, int64_t tokens) {
+    const bool pair = c.kind == models::Kind::encoder_decoder;
     const double of_layers =
-        static_cast<double>(tokens) * static_cast<double>(c.n_layers) *
+        static_cast<double>(tokens) * static_cast<double>(c.n_layers + (pair ? 2 * c.n_decoder_layers : 0)) *
         static_cast<double>(7 * c.block.d_model + (c.block.gated ? 2 : 1) * c.block.d_ff);
     return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
-}
-
-// A decoder layer has three sub-layers, and counts as two layers.
-double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
-    models::StackConfig all = decoder_stack(c);
-    all.n_layers = c.n_encoder_layers + 2 * c.n_decoder_layers;
-    return activation_bytes(all, tokens);
 }
 
 static void check_available(double bytes, const std::string& what, const char* advice) {

@@ -31,8 +31,7 @@ struct Plan {
 // Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
 // vectors of d_model and one of d_ff, or two of a gated feed-forward; and the logits of 512 positions. The
 // seven and the 512 are measured.
-double activation_bytes(const models::StackConfig& config, int64_t tokens);
-double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
+double activation_bytes(const models::Config& config, int64_t tokens);
 
 // Before a model is built: throws UsageError unless the width is a multiple of the heads, and Error if there
 // is not enough memory to train so many parameters, which models::least_parameters knows.

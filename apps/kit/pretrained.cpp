@@ -10,7 +10,6 @@
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 #include "autograd/base/check.h"
-#include "models/hugging_face/keys.h"
 #include "models/hugging_face/tensors.h"
 #include "nn/checkpoint/file.h"
 
@@ -19,7 +18,7 @@ namespace plaingrad::kit {
 using autograd::check;
 using autograd::join;
 
-int64_t numbers_of(const models::hugging_face::Config& config) {
+int64_t numbers_of(const models::hugging_face::ConfigJson& config) {
     using models::hugging_face::FileTensor;
     int64_t sum = 0;
     for (const FileTensor& t : models::hugging_face::tensors(config))
@@ -42,8 +41,7 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t b
             bytes += static_cast<double>(entry.end - entry.begin);
         }
     check_memory_to_open(static_cast<double>(bytes_each) * static_cast<double>(numbers_of(folder.config)));
-    say(join(as_line(path), ": ",
-             models::hugging_face::architecture(folder.config.family, folder.config.head), ", ",
+    say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config), ", ",
              counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
              models::listed({dtypes.begin(), dtypes.end()})));
     return loading(path);
@@ -92,7 +90,7 @@ void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models
           tokenizer.decode({pad}), ", which fills up shorter texts; remove it");
 }
 
-void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& c) {
+void print_sizes(const std::string& path, const std::string& kind, const models::Config& c) {
     const models::BlockConfig& b = c.block;
     std::cout << path << ": " << kind << "\nlayers: " << c.n_layers << ", " << b.d_model
               << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"

@@ -22,7 +22,7 @@ std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
 
 // How many numbers the weights of such a folder have in memory: a tied one counts once, and what the model
 // does not use not at all.
-int64_t numbers_of(const models::hugging_face::Config& config);
+int64_t numbers_of(const models::hugging_face::ConfigJson& config);
 
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
@@ -51,7 +51,7 @@ void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models
 template <class Model>
 models::RunModel run_model_for_others(const Model& model, const std::string& data,
                                       const models::RunFolder& folder, const std::string& from,
-                                      const models::hugging_face::Config& config) {
+                                      const models::hugging_face::ConfigJson& config) {
     if (folder.writes() && !folder.resumes())
         check_no_model(folder.path);
     models::RunModel result = models::run_model(model, {}, data);
@@ -71,7 +71,7 @@ models::RunModel run_model_for_others(const Model& model, const std::string& dat
 }
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of its layers.
-void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& config);
+void print_sizes(const std::string& path, const std::string& kind, const models::Config& config);
 
 // A token as a label: spaces and line breaks are visible.
 std::string visible(const std::string& token);

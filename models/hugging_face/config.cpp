@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/hugging_face/keys.h"
-#include "models/hugging_face/stack.h"
+#include "models/saved.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -26,22 +26,24 @@ Family family_of(const Json& config) {
 
 void resolve_sizes(const std::string& path, Keys& k) {
     const bool gpt2 = k.family == Family::gpt2;
-    check_file(k.head_dim > 0 || k.d_model % k.n_heads == 0, path, ": \"", gpt2 ? "n_embd" : "hidden_size",
-               "\" must be a multiple of \"", gpt2 ? "n_head" : "num_attention_heads", "\": got ", k.d_model,
-               " and ", k.n_heads);
-    k.head_dim = k.head_dim > 0 ? k.head_dim : k.d_model / k.n_heads;
-    check_file(!is_rotary(k.family) || k.head_dim % 2 == 0, path,
-               ": \"head_dim\" must be even, as rotary positions rotate pairs: got ", k.head_dim);
-    k.n_kv_heads = k.n_kv_heads > 0 ? k.n_kv_heads : k.n_heads;
-    check_file(k.n_heads % k.n_kv_heads == 0, path,
-               ": \"num_attention_heads\" must be a multiple of \"num_key_value_heads\": got ", k.n_heads,
-               " and ", k.n_kv_heads);
-    k.d_ff = k.d_ff > 0 ? k.d_ff : 4 * k.d_model;
+    BlockConfig& b = k.block;
+    check_file(b.head_dim > 0 || b.d_model % b.n_heads == 0, path, ": \"", gpt2 ? "n_embd" : "hidden_size",
+               "\" must be a multiple of \"", gpt2 ? "n_head" : "num_attention_heads", "\": got ", b.d_model,
+               " and ", b.n_heads);
+    b.head_dim = b.head_dim > 0 ? b.head_dim : b.d_model / b.n_heads;
+    check_file(!is_rotary(k.family) || b.head_dim % 2 == 0, path,
+               ": \"head_dim\" must be even, as rotary positions rotate pairs: got ", b.head_dim);
+    b.n_kv_heads = b.n_kv_heads > 0 ? b.n_kv_heads : b.n_heads;
+    check_file(b.n_heads % b.n_kv_heads == 0, path,
+               ": \"num_attention_heads\" must be a multiple of \"num_key_value_heads\": got ", b.n_heads,
+               " and ", b.n_kv_heads);
+    b.d_ff = b.d_ff > 0 ? b.d_ff : 4 * b.d_model;
 }
 
 // As transformers has it: the older "rope_scaling", if there is one, stands instead of "rope_parameters". A
 // base or a length that is missing there may stand beside it.
 void resolve_rope(const std::string& path, Keys& k) {
+    nn::RotaryOptions& r = k.block.rotary;
     const bool older = k.rope_scaling.given;
     const RopeKeys& given = older ? k.rope_scaling : k.rope_parameters;
     const auto required = [&](const char* name, std::optional<double> value) {
@@ -50,21 +52,21 @@ void resolve_rope(const std::string& path, Keys& k) {
         return *value;
     };
     const std::string& type = given.rope_type.empty() ? given.type : given.rope_type;
-    k.rope.base = static_cast<Real>(given.theta.value_or(k.rope_theta));
+    r.base = static_cast<Real>(given.theta.value_or(k.rope_theta));
     if (type == "" || type == "default")
         return;
-    k.rope.factor = static_cast<Real>(required("factor", given.factor));
-    k.rope.scaling = type == "linear" ? nn::RotaryScaling::linear : nn::RotaryScaling::llama3;
+    r.factor = static_cast<Real>(required("factor", given.factor));
+    r.scaling = type == "linear" ? nn::RotaryScaling::linear : nn::RotaryScaling::llama3;
     if (type == "linear")
         return;
-    k.rope.low_frequency_factor = static_cast<Real>(required("low_freq_factor", given.low_freq_factor));
-    k.rope.high_frequency_factor = static_cast<Real>(required("high_freq_factor", given.high_freq_factor));
-    check_file(k.rope.low_frequency_factor < k.rope.high_frequency_factor, path,
-               ": \"low_freq_factor\" must be below \"high_freq_factor\": got ", k.rope.low_frequency_factor,
-               " and ", k.rope.high_frequency_factor);
-    k.rope.original_length = k.rope_original_length > 0  ? k.rope_original_length
-                             : given.original_length > 0 ? given.original_length
-                                                         : k.max_length;
+    r.low_frequency_factor = static_cast<Real>(required("low_freq_factor", given.low_freq_factor));
+    r.high_frequency_factor = static_cast<Real>(required("high_freq_factor", given.high_freq_factor));
+    check_file(r.low_frequency_factor < r.high_frequency_factor, path,
+               ": \"low_freq_factor\" must be below \"high_freq_factor\": got ", r.low_frequency_factor,
+               " and ", r.high_frequency_factor);
+    r.original_length = k.rope_original_length > 0  ? k.rope_original_length
+                        : given.original_length > 0 ? given.original_length
+                                                    : k.max_length;
 }
 
 // A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
@@ -77,8 +79,8 @@ void resolve_window(const std::string& path, Keys& k) {
     const bool slides =
         (k.family == Family::mistral || (k.family == Family::qwen2 && k.use_sliding_window)) &&
         std::count(k.sliding_layers.begin(), k.sliding_layers.end(), true) > 0;
-    k.max_positions = k.max_length;
-    if (!slides || !k.sliding_window || *k.sliding_window >= k.max_length) {
+    k.max_length = k.max_positions;
+    if (!slides || !k.sliding_window || *k.sliding_window >= k.max_positions) {
         k.sliding_layers.clear();
         return;
     }
@@ -95,14 +97,14 @@ void resolve_ids(Keys& k) {
         return valid.empty() ? -1 : valid[0];
     };
     k.start = one("bos_token_id", k.start_id);
-    k.pad = one("pad_token_id", k.pad_id);
-    k.ends = valid_ids("eos_token_id", k.end_ids, k.vocabulary, k.notes);
+    k.specials.pad = one("pad_token_id", k.pad_id);
+    k.specials.ends = valid_ids("eos_token_id", k.end_ids, k.vocabulary, k.notes);
+    k.specials.start = k.start >= 0 ? k.start : k.specials.ends.empty() ? 0 : k.specials.ends[0];
+    k.specials.never = {};
 }
 
 void resolve_classes(const std::string& path, Keys& k) {
-    if (k.family == Family::bert)  // of a new classifier, too
-        k.classifier_dropout = k.own_classifier_dropout.value_or(k.dropout.sublayers);
-    if (k.head != Head::classifier) {
+    if (k.kind != Kind::classifier) {
         k.labels.clear();
         return;
     }
@@ -112,21 +114,20 @@ void resolve_classes(const std::string& path, Keys& k) {
         for (int64_t i = 0; i < k.n_labels; ++i)
             k.labels.push_back(autograd::join("LABEL_", i));
     check_file(k.labels.size() >= 2, path, ": \"id2label\" must name two classes or more");
+    k.classes = std::ssize(k.labels);
+    k.pooling = Pooling::pooler;
 }
 
-}  // namespace
-
 // What each key may be, and the model may not: 1e-60 is positive, but 0 as a float.
-static void check_model(const std::string& path, const Config& c) {
+void check_model(const std::string& path, const ConfigJson& c) {
     try {
-        check_config(stack(c));
+        check_config(c);
     } catch (const autograd::Error& error) {
         throw nn::checkpoint::FileError(path + ": " + error.what());
     }
 }
 
-Config read_config(const std::string& path) {
-    const Json json = Json::open(path);
+ConfigJson read(const Json& json, const std::string& path) {
     Keys keys = defaults(family_of(json));
     for (const Json& member : json.members())
         read_key(member, keys);
@@ -138,6 +139,65 @@ Config read_config(const std::string& path) {
     keys.unknown.note(keys.notes);
     check_model(path, keys);
     return keys;
+}
+
+// Whether no config.json has this field, or no model of this kind. (Files may limit max_length further.)
+bool is_ours_alone(const std::string& field, Kind kind) {
+    for (const char* const ours : {"never", "start", "max_length", "init", "precision", "src_vocabulary",
+                                   "n_decoder_layers", "embeddings_tied"})
+        if (field == std::string("config.") + ours)
+            return true;
+    for (const char* const of_classifiers : {"classes", "pooling", "pooled_dropout"})
+        if (field == std::string("config.") + of_classifiers)
+            return kind != Kind::classifier;
+    return field.starts_with("config.dropout.");
+}
+
+}  // namespace
+
+ConfigJson read_config(const std::string& path) { return read(Json::open(path), path); }
+
+ConfigJson config_of(const Config& model, const ConfigJson& given) {
+    ConfigJson c = given;
+    static_cast<Config&>(c) = model;
+    c.specials = given.specials;
+    c.bare = model.kind == Kind::encoder || (model.kind == Kind::causal && given.bare);
+    if (model.max_length != given.max_length) {
+        c.max_positions = model.max_length;
+        c.window = 0;
+        c.sliding_layers.clear();
+    }
+    check(model.kind != Kind::classifier ||
+              (model.pooling == Pooling::pooler && std::ssize(c.labels) == model.classes),
+          "[hugging_face] BERT's classifier has a pooler, and a label for each of ", model.classes,
+          " classes: got ", c.labels.size());
+    c.block.n_kv_heads = c.block.n_kv_heads > 0 ? c.block.n_kv_heads : c.block.n_heads;
+    c.block.head_dim = head_size(c.block);
+    c.block.attention_out_bias = c.block.attention_bias && c.block.attention_out_bias;
+    // Read again, it must be the same model.
+    const Metadata is = to_metadata(c),
+                   must_be = to_metadata(read(Json(written(c), "config.json"), "config.json"));
+    for (const auto& [field, value] : is)
+        check(is_ours_alone(field, c.kind) || must_be.at(field) == value, "[hugging_face] in ",
+              kFamilyNames[static_cast<int>(c.family)], " ", field.substr(7), " is ", must_be.at(field),
+              ": this model has ", value);
+    return c;
+}
+
+ConfigJson config_of(const Config& model, Family family, bool bare) {
+    ConfigJson given;
+    given.max_length = 0;
+    given.family = family;
+    given.bare = bare;
+    given.specials = model.specials;
+    given.start = model.specials.start;
+    for (int64_t i = 0; i < model.classes; ++i)
+        given.labels.push_back(autograd::join("LABEL_", i));
+    return config_of(model, given);
+}
+
+void write_config(const std::string& path, const ConfigJson& config) {
+    nn::checkpoint::replace_file(path, {written(config)});
 }
 
 }  // namespace plaingrad::models::hugging_face

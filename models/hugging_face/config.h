@@ -23,44 +23,39 @@ inline constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kL
                           kMistral = of(Family::mistral), kQwen2 = of(Family::qwen2),
                           kRotary = kLlama | kMistral | kQwen2, kAll = kGpt2 | kBert | kRotary;
 
-// The output part on top of the layers, from the key "architectures".
-enum class Head { none, language_model, masked_language_model, classifier };
-
-struct Config {
+// A model as we describe it, and what config.json has besides. The table of its keys (keys.cpp) reads into it
+// and writes from it.
+struct ConfigJson : Config {
     Family family = Family::gpt2;
-    Head head = Head::none;
-    bool names_head = false;  // or "architectures" is missing, and the head is the usual one
-    int64_t vocabulary = 0;
-    int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
+    // Without its output part, such as GPT2Model and BertModel: the tensors' names have no prefix.
+    bool bare = false;
+    bool names_class = false;  // or "architectures" is missing, and the class is the usual one
     // The file's own numbers, from which max_length follows; they are written back. max_positions: how many
     // positions GPT-2 or BERT has, which is max_length; how many the others were made for. window: how many
     // tokens back the sliding layers of Mistral and Qwen2 see; 0: there are none.
     int64_t max_positions = 0, window = 0;
     std::vector<bool> sliding_layers = {};
-    int64_t n_layers = 0;
-    int64_t d_model = 0;
-    int64_t n_heads = 0, n_kv_heads = 0;  // each key/value head serves n_heads / n_kv_heads query heads
-    int64_t head_dim = 0;                 // n_heads * head_dim may differ from d_model
-    int64_t d_ff = 0;
-    nn::Activation activation = nn::Activation::gelu;
-    double norm_eps = 0;
-    bool qkv_bias = true, attention_out_bias = true, feed_forward_bias = true;
-    bool tied = true;             // the output layer's matrix is the embedding's
-    nn::RotaryOptions rope = {};  // of llama, mistral, qwen2; the others learn their positions
-    int64_t token_types = 0;      // BERT's: which sentence of a pair a token is of
-    DropoutRates dropout = {};
-    Real classifier_dropout = 0;
-    int32_t start = -1, pad = -1;  // ids; -1: none
-    std::vector<int32_t> ends = {};
+    int32_t start = -1;                    // bos_token_id; -1: none, and specials.start is another
     std::vector<std::string> labels = {};  // of the classes, by their numbers
 
     std::vector<std::string> notes = {};  // a line each: what was ignored, or limited, and why
 };
 
+// The name of the class in transformers: the first one that is this model. Throws Error if there is none.
+std::string_view architecture(const ConfigJson& config);
+
 // Reads config.json. Throws FileError, in one line that names the file and the key.
-Config read_config(const std::string& path);
+ConfigJson read_config(const std::string& path);
+
+// What config.json says of a model: all of it is the model's, but for the family, the special ids, the labels
+// and the limits of positions, which are those of `given`. Throws Error, naming the field, for a model that
+// computes what none of this family does: what config.json cannot say would be lost. (Left out are ids that are
+// never generated, initial values, precision, and dropout where the family has none.)
+ConfigJson config_of(const Config& model, const ConfigJson& given);
+// The same for a new model, with its own ids, and labels as transformers counts them.
+ConfigJson config_of(const Config& model, Family family, bool bare = false);
 
 // Writes it for transformers 4.43 and later. Replaces the file; throws FileError if it cannot.
-void write_config(const std::string& path, const Config& config);
+void write_config(const std::string& path, const ConfigJson& config);
 
 }  // namespace plaingrad::models::hugging_face

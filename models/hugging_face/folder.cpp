@@ -15,7 +15,7 @@ using nn::checkpoint::Expected;
 using nn::checkpoint::SafeTensors;
 
 // The tensors to read. A tied output layer is a second name of the embedding.
-std::vector<Expected> expected_of(const Config& c) {
+std::vector<Expected> expected_of(const ConfigJson& c) {
     std::map<std::string, std::size_t> weights;
     std::vector<Expected> all;
     for (const FileTensor& t : tensors(c)) {
@@ -43,14 +43,14 @@ void check_layers(const Folder& folder) {
 
 // Turns are computed, not read, so nothing in the files limits their table: it may have 2^22 numbers (16
 // MiB), or as many as the files.
-void limit_turns(const std::vector<SafeTensors>& files, Config& c) {
+void limit_turns(const std::vector<SafeTensors>& files, ConfigJson& c) {
     if ((of(c.family) & kRotary) == 0)
         return;
     int64_t most = int64_t{1} << 22, there = 0;
     for (const SafeTensors& file : files)
         for (const nn::checkpoint::Entry& entry : file.entries())
             there += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
-    most = std::max<int64_t>(1, std::max(most, there) / c.head_dim);
+    most = std::max<int64_t>(1, std::max(most, there) / c.block.head_dim);
     if (c.max_length <= most)
         return;
     c.notes.push_back(autograd::join("texts of up to ", most, " tokens, instead of ", c.max_length,
@@ -59,7 +59,7 @@ void limit_turns(const std::vector<SafeTensors>& files, Config& c) {
 }
 
 // What this model does not use; but that transformers writes some tensors in vain is no news.
-void note_ignored(std::vector<std::string> names, Config& c) {
+void note_ignored(std::vector<std::string> names, ConfigJson& c) {
     for (const FileTensor& t : tensors(c))
         if (t.use == FileTensor::Use::written)
             std::erase(names, t.name);

@@ -19,7 +19,7 @@ struct Folder {
     std::string file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
 
     std::string path;
-    Config config;
+    ConfigJson config;
     std::vector<nn::checkpoint::SafeTensors> files = {};  // of the weights
     std::string where;               // the file to name in complaints: the index, if there is one
     std::vector<std::string> notes;  // what was ignored or limited, and why, a line each

@@ -3,30 +3,33 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "autograd/base/mapped.h"
+#include "models/presets.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
 
+using autograd::join;
 using nn::checkpoint::quote;
 using nn::checkpoint::shown;
-using Kind = Json::Kind;
 
 // ---- Values.
 
 // Sizes and numbers of something, whose products fit into 64 bits. Whether they are right, the shapes of the
 // tensors will tell.
-int64_t size(const Json& json, int64_t least = 1, int64_t most = INT32_MAX) {
+int64_t between(const Json& json, int64_t least, int64_t most) {
     const int64_t n = json.count();
     json.require(n >= least && n <= most, "must be between ", least, " and ", most, ": got ", n);
     return n;
 }
-int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json, 1, 1 << 20); }
+int64_t size(const Json& json) { return between(json, 1, INT32_MAX); }
+int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : between(json, 1, 1 << 20); }
 // Each layer takes memory before a tensor of it was found.
-int64_t layers(const Json& json) { return size(json, 0, 10'000); }
+int64_t layers(const Json& json) { return between(json, 0, 10'000); }
+
+bool boolean(const Json& json) { return json.boolean(); }
 
 double positive(const Json& json) {
     const double value = json.real();
@@ -42,7 +45,7 @@ Real rate(const Json& json) {
 
 std::vector<int64_t> ids(const Json& json) {
     std::vector<int64_t> all;
-    if (json.kind() == Kind::array)
+    if (json.kind() == Json::Kind::array)
         all = autograd::mapped(json.items(), &Json::integer);
     else if (!json.is_null())
         all.push_back(json.integer());
@@ -116,21 +119,22 @@ RopeKeys rope(const Json& json) {
 struct Architecture {
     std::string_view name;
     Family family;
-    Head head;
+    Kind kind;
+    bool bare = false;
 };
 constexpr Architecture kArchitectures[] = {
-    {"GPT2LMHeadModel", Family::gpt2, Head::language_model},
-    {"GPT2Model", Family::gpt2, Head::none},
-    {"BertForMaskedLM", Family::bert, Head::masked_language_model},
-    {"BertForPreTraining", Family::bert, Head::masked_language_model},  // its second head is not read
-    {"BertForSequenceClassification", Family::bert, Head::classifier},
-    {"BertModel", Family::bert, Head::none},
-    {"LlamaForCausalLM", Family::llama, Head::language_model},
-    {"LlamaModel", Family::llama, Head::none},
-    {"MistralForCausalLM", Family::mistral, Head::language_model},
-    {"MistralModel", Family::mistral, Head::none},
-    {"Qwen2ForCausalLM", Family::qwen2, Head::language_model},
-    {"Qwen2Model", Family::qwen2, Head::none},
+    {"GPT2LMHeadModel", Family::gpt2, Kind::causal},
+    {"GPT2Model", Family::gpt2, Kind::causal, true},
+    {"BertForMaskedLM", Family::bert, Kind::masked},
+    {"BertForPreTraining", Family::bert, Kind::masked},  // its second head is not read
+    {"BertForSequenceClassification", Family::bert, Kind::classifier},
+    {"BertModel", Family::bert, Kind::encoder, true},
+    {"LlamaForCausalLM", Family::llama, Kind::causal},
+    {"LlamaModel", Family::llama, Kind::causal, true},
+    {"MistralForCausalLM", Family::mistral, Kind::causal},
+    {"MistralModel", Family::mistral, Kind::causal, true},
+    {"Qwen2ForCausalLM", Family::qwen2, Kind::causal},
+    {"Qwen2Model", Family::qwen2, Kind::causal, true},
 };
 
 // The first of the list names the class that wrote the weights.
@@ -138,14 +142,15 @@ void architectures(const Json& json, Keys& k) {
     std::vector<std::string> names;
     if (!json.is_null())
         names = autograd::mapped(json.items(), &Json::text);
-    k.names_head = !names.empty();
+    k.names_class = !names.empty();
     if (names.empty())
         return;
     std::string known;
     for (const Architecture& a : kArchitectures)
         if (a.family == k.family) {
             if (a.name == names[0]) {
-                k.head = a.head;
+                k.kind = a.kind;
+                k.bare = a.bare;
                 return;
             }
             known.append(known.empty() ? "" : ", ").append(a.name);
@@ -165,77 +170,198 @@ std::vector<bool> layer_types(const Json& json) {
 
 // A value as JSON, to compare it with one of a few characters, and to show it.
 std::string text_of(const Json& json) {
-    return json.kind() == Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
+    return json.kind() == Json::Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
 }
 
-// ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5,
-// those of the other families, and those that older files have.
+// ---- Values, written.
+
+template <class T>
+std::string json_of(const T& value) {
+    return JsonText(value).text;
+}
+std::string json_of(nn::Activation value) {
+    using enum nn::Activation;
+    return json_of(value == relu        ? "relu"
+                   : value == gelu      ? "gelu"
+                   : value == gelu_tanh ? "gelu_new"
+                                        : "silu");
+}
+std::string id_or_null(int32_t id) { return id < 0 ? "null" : json_of(id); }
+
+std::string ends_of(const ConfigJson& c) {
+    const std::vector<int32_t>& ends = c.specials.ends;
+    return ends.empty() ? "null" : ends.size() == 1 ? json_of(ends[0]) : json_of(ends);
+}
+
+// Of a classifier: {"0":"negative","1":"positive"}, or the other way round.
+std::string labels_of(const ConfigJson& c, bool by_number) {
+    if (c.kind != Kind::classifier)
+        return "";
+    std::vector<JsonText::Member> all;
+    for (std::size_t i = 0; i < c.labels.size(); ++i)
+        by_number ? all.emplace_back(std::to_string(i), c.labels[i]) : all.emplace_back(c.labels[i], i);
+    return JsonText::object(all).text;
+}
+
+std::string layer_types_of(const ConfigJson& c) {
+    std::vector<std::string> all;
+    for (const bool slides : c.sliding_layers)
+        all.push_back(slides ? "sliding_attention" : "full_attention");
+    return c.window > 0 ? json_of(all) : "";
+}
+
+// transformers 5 reads the older names of rotary positions, too.
+std::string rope_scaling_of(const ConfigJson& c) {
+    const nn::RotaryOptions& r = c.block.rotary;
+    if (r.scaling == nn::RotaryScaling::linear)
+        return JsonText::object({{"rope_type", "linear"}, {"factor", r.factor}}).text;
+    if (r.scaling == nn::RotaryScaling::llama3)
+        return JsonText::object({{"rope_type", "llama3"},
+                                 {"factor", r.factor},
+                                 {"low_freq_factor", r.low_frequency_factor},
+                                 {"high_freq_factor", r.high_frequency_factor},
+                                 {"original_max_position_embeddings", r.original_length}})
+            .text;
+    return "null";
+}
+
+// ---- The table: what each key means here, in the order in which they are written. It has all keys of
+// GPT2Config().to_dict() in transformers 5, those of the other families, and those that older files have.
 
 // Honoured: has `read`. Refused unless it has one value: has `only`. Else ignored, as it changes no logits.
+// Written: has `write`, and the text is not empty.
 struct Key {
     std::string_view name;
     unsigned families;
     void (*read)(const Json&, Keys&) = nullptr;
+    std::string (*write)(const ConfigJson&) = nullptr;
     const char* only = nullptr;
     const char* why = "";
 };
 using J = const Json;
+using C = ConfigJson;
 
 consteval Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
-    return {name, families, nullptr, only, why};
+    return {name, families, nullptr, nullptr, only, why};
 }
-consteval Key ignored(std::string_view name, unsigned families, const char* why) {
-    return {name, families, nullptr, nullptr, why};
+consteval Key ignored(std::string_view name, unsigned families, const char* why,
+                      std::string (*write)(const ConfigJson&) = nullptr) {
+    return {name, families, nullptr, write, nullptr, why};
 }
 
+// A key that is one member: visit(f, config) calls f(config.member, how to read it).
+struct Reader {
+    const Json& json;
+    template <class T, class R>
+    void operator()(T& member, R (*read)(const Json&)) const {
+        member = static_cast<T>(read(json));
+    }
+};
+struct Writer {
+    std::string& text;
+    template <class T, class R>
+    void operator()(const T& member, R (*)(const Json&)) const {
+        text = json_of(member);
+    }
+};
+template <class Visit>
+consteval Key member(std::string_view name, unsigned families, Visit) {
+    return {name, families, [](const Json& json, Keys& k) { Visit()(Reader{json}, k); },
+            [](const ConfigJson& c) {
+                std::string text;
+                Visit()(Writer{text}, c);
+                return text;
+            }};
+}
+constexpr auto kMaxPositionsKey = [](auto f, auto& c) { f(c.max_positions, size); };
+constexpr auto kLayersKey = [](auto f, auto& c) { f(c.n_layers, layers); };
+constexpr auto kWidthKey = [](auto f, auto& c) { f(c.block.d_model, size); };
+constexpr auto kHeadsKey = [](auto f, auto& c) { f(c.block.n_heads, size); };
+constexpr auto kActivationKey = [](auto f, auto& c) { f(c.block.activation, activation); };
+constexpr auto kEpsKey = [](auto f, auto& c) { f(c.block.norm_eps, positive); };
+constexpr auto kAttentionDropoutKey = [](auto f, auto& c) { f(c.block.dropout.attention, rate); };
+// Only read: GPT-2's sizes under the names that the others have, as transformers takes them.
+template <class Visit>
+consteval Key other_name(std::string_view name, unsigned families, Visit visit) {
+    Key key = member(name, families, visit);
+    key.write = nullptr;
+    return key;
+}
+constexpr unsigned kNotGpt2 = kBert | kRotary;
+
 constexpr Key kKeys[] = {
-    {"architectures", kAll, architectures},
-    {"vocab_size", kAll, [](J& j, Keys& k) { k.vocabulary = size(j); }},
-    {"n_positions", kGpt2, [](J& j, Keys& k) { k.max_length = size(j); }},
-    {"max_position_embeddings", kAll, [](J& j, Keys& k) { k.max_length = size(j); }},
-    {"n_layer", kGpt2, [](J& j, Keys& k) { k.n_layers = layers(j); }},
-    {"num_hidden_layers", kAll, [](J& j, Keys& k) { k.n_layers = layers(j); }},
-    {"n_embd", kGpt2, [](J& j, Keys& k) { k.d_model = size(j); }},
-    {"hidden_size", kAll, [](J& j, Keys& k) { k.d_model = size(j); }},
-    {"n_head", kGpt2, [](J& j, Keys& k) { k.n_heads = size(j); }},
-    {"num_attention_heads", kAll, [](J& j, Keys& k) { k.n_heads = size(j); }},
-    {"num_key_value_heads", kRotary, [](J& j, Keys& k) { k.n_kv_heads = size_or_null(j); }},
-    {"head_dim", kRotary, [](J& j, Keys& k) { k.head_dim = size_or_null(j); }},
-    {"n_inner", kGpt2, [](J& j, Keys& k) { k.d_ff = size_or_null(j); }},
-    {"intermediate_size", kBert | kRotary, [](J& j, Keys& k) { k.d_ff = size(j); }},
-    {"activation_function", kGpt2, [](J& j, Keys& k) { k.activation = activation(j); }},
-    {"hidden_act", kBert | kRotary, [](J& j, Keys& k) { k.activation = activation(j); }},
-    {"layer_norm_epsilon", kGpt2, [](J& j, Keys& k) { k.norm_eps = positive(j); }},
-    {"layer_norm_eps", kBert, [](J& j, Keys& k) { k.norm_eps = positive(j); }},
-    {"rms_norm_eps", kRotary, [](J& j, Keys& k) { k.norm_eps = positive(j); }},
-    {"attention_bias", kLlama, [](J& j, Keys& k) { k.qkv_bias = k.attention_out_bias = j.boolean(); }},
-    {"mlp_bias", kLlama, [](J& j, Keys& k) { k.feed_forward_bias = j.boolean(); }},
-    {"tie_word_embeddings", kAll, [](J& j, Keys& k) { k.tied = j.boolean(); }},
-    {"rope_theta", kRotary, [](J& j, Keys& k) { k.rope_theta = positive(j); }},
+    ignored("model_type", kAll, "is read before all others",
+            [](const C& c) { return quote(kFamilyNames[static_cast<int>(c.family)]); }),
+    {"architectures", kAll, architectures, [](const C& c) { return "[" + quote(architecture(c)) + "]"; }},
+    ignored("torch_dtype", kAll, "the older name of dtype", [](const C&) { return quote("float32"); }),
+    member("vocab_size", kAll, [](auto f, auto& c) { f(c.vocabulary, size); }),
+    member("n_positions", kGpt2, kMaxPositionsKey),
+    member("max_position_embeddings", kNotGpt2, kMaxPositionsKey),
+    other_name("max_position_embeddings", kGpt2, kMaxPositionsKey),
+    member("n_embd", kGpt2, kWidthKey),
+    member("hidden_size", kNotGpt2, kWidthKey),
+    other_name("hidden_size", kGpt2, kWidthKey),
+    member("n_layer", kGpt2, kLayersKey),
+    member("num_hidden_layers", kNotGpt2, kLayersKey),
+    other_name("num_hidden_layers", kGpt2, kLayersKey),
+    member("n_head", kGpt2, kHeadsKey),
+    member("num_attention_heads", kNotGpt2, kHeadsKey),
+    other_name("num_attention_heads", kGpt2, kHeadsKey),
+    member("num_key_value_heads", kRotary, [](auto f, auto& c) { f(c.block.n_kv_heads, size_or_null); }),
+    member("head_dim", kRotary, [](auto f, auto& c) { f(c.block.head_dim, size_or_null); }),
+    member("n_inner", kGpt2, [](auto f, auto& c) { f(c.block.d_ff, size_or_null); }),
+    member("intermediate_size", kNotGpt2, [](auto f, auto& c) { f(c.block.d_ff, size); }),
+    member("activation_function", kGpt2, kActivationKey),
+    member("hidden_act", kNotGpt2, kActivationKey),
+    member("layer_norm_epsilon", kGpt2, kEpsKey),
+    member("layer_norm_eps", kBert, kEpsKey),
+    member("rms_norm_eps", kRotary, kEpsKey),
+    {"attention_bias", kLlama,
+     [](J& j, Keys& k) { k.block.attention_bias = k.block.attention_out_bias = j.boolean(); },
+     [](const C& c) { return json_of(c.block.attention_bias); }},
+    member("mlp_bias", kLlama, [](auto f, auto& c) { f(c.block.feed_forward_bias, boolean); }),
+    {"rope_theta", kRotary, [](J& j, Keys& k) { k.rope_theta = positive(j); },
+     [](const C& c) { return json_of(c.block.rotary.base); }},
     {"rope_parameters", kRotary, [](J& j, Keys& k) { k.rope_parameters = rope(j); }},
-    {"rope_scaling", kRotary, [](J& j, Keys& k) { k.rope_scaling = rope(j); }},
+    {"rope_scaling", kRotary, [](J& j, Keys& k) { k.rope_scaling = rope(j); }, rope_scaling_of},
     {"original_max_position_embeddings", kRotary, [](J& j, Keys& k) { k.rope_original_length = size(j); }},
     {"sliding_window", kMistral | kQwen2,
-     [](J& j, Keys& k) { k.sliding_window = j.is_null() ? std::nullopt : std::optional(size(j)); }},
-    {"use_sliding_window", kQwen2, [](J& j, Keys& k) { k.use_sliding_window = j.boolean(); }},
-    {"max_window_layers", kQwen2, [](J& j, Keys& k) { k.max_window_layers = size(j, 0); }},
-    {"layer_types", kQwen2, [](J& j, Keys& k) { k.sliding_layers = layer_types(j); }},
-    {"type_vocab_size", kBert, [](J& j, Keys& k) { k.token_types = size(j); }},
-    {"id2label", kBert, [](J& j, Keys& k) { k.labels = labels(j); }},
-    {"num_labels", kBert, [](J& j, Keys& k) { k.n_labels = size(j, 1, 1 << 16); }},
-    {"problem_type", kBert, [](J& j, Keys& k) { k.problem_type = j.text_or(""); }},
-    {"bos_token_id", kAll, [](J& j, Keys& k) { k.start_id = id(j); }},
-    {"eos_token_id", kAll, [](J& j, Keys& k) { k.end_ids = ids(j); }},
-    {"pad_token_id", kAll, [](J& j, Keys& k) { k.pad_id = id(j); }},
-    {"embd_pdrop", kGpt2, [](J& j, Keys& k) { k.dropout.embeddings = rate(j); }},
-    {"resid_pdrop", kGpt2, [](J& j, Keys& k) { k.dropout.sublayers = rate(j); }},
-    {"attn_pdrop", kGpt2, [](J& j, Keys& k) { k.dropout.attention = rate(j); }},
+     [](J& j, Keys& k) { k.sliding_window = j.is_null() ? std::nullopt : std::optional(size(j)); },
+     [](const C& c) { return c.window > 0 ? json_of(c.window) : "null"; }},
+    {"use_sliding_window", kQwen2, [](J& j, Keys& k) { k.use_sliding_window = j.boolean(); },
+     [](const C& c) { return json_of(c.window > 0); }},
+    {"max_window_layers", kQwen2, [](J& j, Keys& k) { k.max_window_layers = between(j, 0, INT32_MAX); }},
+    {"layer_types", kQwen2, [](J& j, Keys& k) { k.sliding_layers = layer_types(j); }, layer_types_of},
+    member("type_vocab_size", kBert, [](auto f, auto& c) { f(c.token_types, size); }),
+    member("embd_pdrop", kGpt2, [](auto f, auto& c) { f(c.block.dropout.embeddings, rate); }),
+    member("resid_pdrop", kGpt2, [](auto f, auto& c) { f(c.block.dropout.sublayers, rate); }),
+    member("attn_pdrop", kGpt2, kAttentionDropoutKey),
     {"hidden_dropout_prob", kBert,
-     [](J& j, Keys& k) { k.dropout.embeddings = k.dropout.sublayers = rate(j); }},
-    {"attention_probs_dropout_prob", kBert, [](J& j, Keys& k) { k.dropout.attention = rate(j); }},
-    {"attention_dropout", kRotary, [](J& j, Keys& k) { k.dropout.attention = rate(j); }},
-    {"classifier_dropout", kBert,
-     [](J& j, Keys& k) { k.own_classifier_dropout = j.is_null() ? std::nullopt : std::optional(rate(j)); }},
+     [](J& j, Keys& k) { k.block.dropout.embeddings = k.block.dropout.sublayers = rate(j); },
+     [](const C& c) { return json_of(c.block.dropout.sublayers); }},
+    member("attention_probs_dropout_prob", kBert, kAttentionDropoutKey),
+    member("attention_dropout", kRotary, kAttentionDropoutKey),
+    {"classifier_dropout", kBert, [](J& j, Keys& k) { k.pooled_dropout = j.is_null() ? -1 : rate(j); },
+     [](const C& c) -> std::string {
+         if (c.kind != Kind::classifier)
+             return "";
+         return c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout);
+     }},
+    {"id2label", kBert, [](J& j, Keys& k) { k.labels = labels(j); },
+     [](const C& c) { return labels_of(c, true); }},
+    ignored("label2id", kAll, "is id2label the other way round",
+            [](const C& c) { return labels_of(c, false); }),
+    {"num_labels", kBert, [](J& j, Keys& k) { k.n_labels = between(j, 1, 1 << 16); }},
+    {"problem_type", kBert, [](J& j, Keys& k) { k.problem_type = j.text_or(""); },
+     [](const C& c) {
+         return c.kind == Kind::classifier ? quote("single_label_classification") : std::string();
+     }},
+    member("tie_word_embeddings", kAll, [](auto f, auto& c) { f(c.tied, boolean); }),
+    {"bos_token_id", kAll, [](J& j, Keys& k) { k.start_id = id(j); },
+     [](const C& c) { return id_or_null(c.start); }},
+    {"eos_token_id", kAll, [](J& j, Keys& k) { k.end_ids = ids(j); }, ends_of},
+    {"pad_token_id", kAll, [](J& j, Keys& k) { k.pad_id = id(j); },
+     [](const C& c) { return id_or_null(c.specials.pad); }},
 
     refused("scale_attn_weights", kGpt2, "true", "scores are divided by the root of a head's size"),
     refused("scale_attn_by_inverse_layer_idx", kGpt2, "false", "no layer scales its scores by its number"),
@@ -251,9 +377,7 @@ constexpr Key kKeys[] = {
     refused("quantization_config", kAll, "null", "weights are float32, float16 or bfloat16"),
     refused("compression_config", kAll, "null", "weights are float32, float16 or bfloat16"),
 
-    ignored("model_type", kAll, "is read before all others"),
     ignored("dtype", kAll, "the file of the weights says of what type they are; we compute in float32"),
-    ignored("torch_dtype", kAll, "the older name of dtype"),
     ignored("initializer_range", kAll, "is for initial values"),
     ignored("reorder_and_upcast_attn", kGpt2, "is for half precision"),
     ignored("pretraining_tp", kLlama, "splits products, for many processes; transformers 5 does not use it"),
@@ -263,7 +387,6 @@ constexpr Key kKeys[] = {
     ignored("return_dict", kAll, "is about Python's return values"),
     ignored("output_attentions", kAll, "is about Python's return values"),
     ignored("output_hidden_states", kAll, "is about Python's return values"),
-    ignored("label2id", kAll, "is id2label the other way round"),
     ignored("id2label", kAll & ~kBert, "names classes, which these models do not have here"),
     ignored("num_labels", kAll & ~kBert, "counts classes"),
     ignored("problem_type", kAll & ~kBert, "is about classes"),
@@ -308,47 +431,45 @@ std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_
     return valid;
 }
 
-// Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5.
+// Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5. The first
+// two are the presets.
 Keys defaults(Family family) {
-    const struct {
-        int64_t vocabulary, max_length, n_layers, d_model, n_heads, n_kv_heads, d_ff;
-        nn::Activation activation;
-        double norm_eps;
-        std::optional<int64_t> start, end, pad;
-    } kDefaults[] = {
-        {50257, 1024, 12, 768, 12, 0, 0, nn::Activation::gelu_tanh, 1e-5, 50256, 50256, {}},
-        {30522, 512, 12, 768, 12, 0, 3072, nn::Activation::gelu, 1e-12, {}, {}, 0},
-        {32000, 2048, 32, 4096, 32, 0, 11008, nn::Activation::silu, 1e-6, 1, 2, {}},
-        {32000, 131072, 32, 4096, 32, 8, 14336, nn::Activation::silu, 1e-6, 1, 2, {}},
-        {151936, 32768, 32, 4096, 32, 32, 22016, nn::Activation::silu, 1e-6, {}, {}, {}},
-    };
-    static_assert(std::size(kDefaults) == std::size(kFamilyNames));
-    const auto& d = kDefaults[static_cast<std::size_t>(family)];
-    const bool bert = family == Family::bert, older = bert || family == Family::gpt2;
     Keys k;
     k.family = family;
-    k.head = bert ? Head::masked_language_model : Head::language_model;
-    std::tie(k.vocabulary, k.max_length, k.n_layers) = std::tie(d.vocabulary, d.max_length, d.n_layers);
-    std::tie(k.d_model, k.n_heads, k.n_kv_heads) = std::tie(d.d_model, d.n_heads, d.n_kv_heads);
-    std::tie(k.d_ff, k.activation, k.norm_eps) = std::tie(d.d_ff, d.activation, d.norm_eps);
-    std::tie(k.start_id, k.pad_id) = std::tie(d.start, d.pad);
-    if (d.end)
-        k.end_ids = {*d.end};
-    k.tied = k.attention_out_bias = k.feed_forward_bias = older;
-    k.qkv_bias = older || family == Family::qwen2;
-    k.token_types = bert ? 2 : 0;
-    k.dropout = {.embeddings = Real(older ? 0.1 : 0),
-                 .sublayers = Real(older ? 0.1 : 0),
-                 .attention = Real(older ? 0.1 : 0)};
+    static_cast<Config&>(k) = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
+    if (family == Family::gpt2) {
+        k.start_id = 50256;
+        k.end_ids = {50256};
+        k.block.d_ff = 0;
+    } else if (family == Family::bert) {
+        k.pad_id = 0;
+    } else {
+        const bool qwen2 = family == Family::qwen2, mistral = family == Family::mistral;
+        k.vocabulary = qwen2 ? 151936 : 32000;
+        k.max_length = qwen2 ? 32768 : mistral ? 131072 : 2048;
+        k.n_layers = k.block.n_heads = 32;
+        k.block.d_model = 4096;
+        k.block.n_kv_heads = qwen2 ? 32 : mistral ? 8 : 0;
+        k.block.d_ff = qwen2 ? 22016 : mistral ? 14336 : 11008;
+        k.block.norm_eps = Real(1e-6);
+        k.block.rotary = {};
+        k.block.attention_bias = qwen2;
+        k.block.attention_out_bias = k.tied = false;
+        if (!qwen2) {
+            k.start_id = 1;
+            k.end_ids = {2};
+        }
+    }
+    k.max_positions = k.max_length;
     return k;
 }
 
-std::string_view architecture(Family family, Head head) {
+std::string_view architecture(const ConfigJson& c) {
     for (const Architecture& a : kArchitectures)
-        if (a.family == family && a.head == head)
+        if (a.family == c.family && a.kind == c.kind && a.bare == c.bare)
             return a.name;
-    throw autograd::Error(autograd::join("[hugging_face] ", kFamilyNames[static_cast<int>(family)],
-                                         " has no class with this head; see models/hugging_face.h"));
+    throw autograd::Error(join("[hugging_face] ", kFamilyNames[static_cast<int>(c.family)], " has no ",
+                               name_of(c.kind), "; see models/hugging_face.h"));
 }
 
 void read_key(const Json& json, Keys& keys) {
@@ -364,6 +485,15 @@ void read_key(const Json& json, Keys& keys) {
         const std::string value = text_of(json);
         json.require(value == key->only, "must be ", key->only, ", as ", key->why, ": got ", value);
     }
+}
+
+std::string written(const ConfigJson& config) {
+    std::string text;
+    for (const Key& key : kKeys)
+        if ((key.families & of(config.family)) != 0 && key.write != nullptr)
+            if (const std::string value = key.write(config); !value.empty())
+                text += join(text.empty() ? "{\n  " : ",\n  ", quote(key.name), ": ", value);
+    return text + "\n}\n";
 }
 
 }  // namespace plaingrad::models::hugging_face

@@ -1,4 +1,4 @@
-// The keys of config.json, each by itself. What follows from several of them is in config.cpp.
+// The keys of config.json, each by itself, to read and to write. What follows from several of them is in config.cpp.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 namespace plaingrad::models::hugging_face {
 
 using nn::checkpoint::Json;
+using nn::checkpoint::JsonText;
 
 // "rope_scaling", and "rope_parameters" since transformers 5.
 struct RopeKeys {
@@ -27,14 +28,13 @@ struct Unknown {
 };
 
 // A configuration while it is read. A 0 means that the number was not in the file; it follows from others.
-struct Keys : Config {
+struct Keys : ConfigJson {
     RopeKeys rope_scaling = {}, rope_parameters = {};
     double rope_theta = 10000;
     int64_t rope_original_length = 0;
     std::optional<int64_t> sliding_window = 4096;
     bool use_sliding_window = false;
     int64_t max_window_layers = 28;
-    std::optional<Real> own_classifier_dropout = {};
     std::optional<int64_t> start_id = {}, pad_id = {};
     std::vector<int64_t> end_ids = {};
     int64_t n_labels = 2;
@@ -45,11 +45,11 @@ struct Keys : Config {
 // The values of missing keys: those of transformers' GPT2Config(), BertConfig(), LlamaConfig() ...
 Keys defaults(Family family);
 
-// The name of the class in transformers: the first one that has this head. Throws Error if there is none.
-std::string_view architecture(Family family, Head head);
-
 // Reads a member. Throws FileError if it is refused.
 void read_key(const Json& json, Keys& keys);
+
+// The whole text of config.json.
+std::string written(const ConfigJson& config);
 
 // Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
 std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,

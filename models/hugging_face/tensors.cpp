@@ -12,23 +12,24 @@ using Use = FileTensor::Use;
 
 // The sizes that occur in shapes.
 struct Sizes {
-    explicit Sizes(const Config& c)
-        : width(c.d_model),
-          queries(c.n_heads * c.head_dim),
-          keys(c.n_kv_heads * c.head_dim),
-          hidden(c.d_ff),
+    explicit Sizes(const ConfigJson& c)
+        : width(c.block.d_model),
+          queries(c.block.n_heads * c.block.head_dim),
+          keys(c.block.n_kv_heads * c.block.head_dim),
+          hidden(c.block.d_ff),
           vocabulary(c.vocabulary),
           positions(c.max_length),
           types(c.token_types),
-          classes(static_cast<int64_t>(c.labels.size())) {}
+          classes(c.classes) {}
     int64_t zero = 0, width, queries, keys, hidden, vocabulary, positions, types, classes;
     int64_t queries_keys = queries + keys, joint = queries + 2 * keys;
 };
 using Size = int64_t Sizes::*;
 constexpr Size kZero = &Sizes::zero, kWidth = &Sizes::width, kQueries = &Sizes::queries,
                kKeyWidth = &Sizes::keys, kHidden = &Sizes::hidden, kQueriesKeys = &Sizes::queries_keys;
-using Bias = bool Config::*;
-constexpr Bias kQkv = &Config::qkv_bias, kOut = &Config::attention_out_bias, kFf = &Config::feed_forward_bias;
+using Bias = bool BlockConfig::*;
+constexpr Bias kQkv = &BlockConfig::attention_bias, kOut = &BlockConfig::attention_out_bias,
+               kFf = &BlockConfig::feed_forward_bias;
 
 enum class Layout {
     table,   // weight (in, out), which here is called `table`
@@ -101,8 +102,8 @@ Prefixes prefixes(Family family) {
 }
 
 // The weight of a row, and its bias if it has one.
-void add(std::vector<FileTensor>& all, const Config& c, const std::string& theirs, const std::string& ours,
-         const Row& row) {
+void add(std::vector<FileTensor>& all, const ConfigJson& c, const std::string& theirs,
+         const std::string& ours, const Row& row) {
     const Sizes sizes(c);
     const int64_t in = sizes.*row.in, out = sizes.*row.out;
     const bool is_norm = row.layout == norm || row.layout == rms;
@@ -122,7 +123,7 @@ void add(std::vector<FileTensor>& all, const Config& c, const std::string& their
         tensor.columns = out;
     }
     all.push_back(tensor);
-    if (row.layout != norm && (!is_linear || (row.bias != nullptr && !(c.*row.bias))))
+    if (row.layout != norm && (!is_linear || (row.bias != nullptr && !(c.block.*row.bias))))
         return;
     tensor.name = theirs + ".bias";
     tensor.parameter = ours + ".bias";
@@ -131,17 +132,17 @@ void add(std::vector<FileTensor>& all, const Config& c, const std::string& their
     all.push_back(tensor);
 }
 
-void add_head(std::vector<FileTensor>& all, const Config& c, const std::string& prefix) {
+void add_head(std::vector<FileTensor>& all, const ConfigJson& c, const std::string& prefix) {
     const auto row = [&](const std::string& theirs, const char* ours, Layout layout, Size in, Size out) {
         add(all, c, theirs, ours, {0, nullptr, nullptr, layout, in, out});
     };
-    if (c.family == Family::bert && c.head != Head::masked_language_model)
+    if (c.kind == Kind::encoder || c.kind == Kind::classifier)
         row(prefix + "pooler.dense", "pooler", linear, kWidth, kWidth);
-    if (c.head == Head::classifier)
+    if (c.kind == Kind::classifier)
         row("classifier", "output", linear, kWidth, &Sizes::classes);
-    if (c.head == Head::language_model)
+    if (c.kind == Kind::causal && !c.bare)
         row("lm_head", "output", table, &Sizes::vocabulary, kWidth);
-    if (c.head == Head::masked_language_model) {
+    if (c.kind == Kind::masked) {
         row("cls.predictions.transform.dense", "transform", linear, kWidth, kWidth);
         row("cls.predictions.transform.LayerNorm", "norm", norm, kWidth, kWidth);
         // If the tables are not tied, neither are the biases, and the decoder's is the one that counts.
@@ -166,9 +167,9 @@ bool starts_with_any(const std::string& name, std::initializer_list<const char*>
 
 }  // namespace
 
-std::vector<FileTensor> tensors(const Config& c) {
+std::vector<FileTensor> tensors(const ConfigJson& c) {
     const Prefixes names = prefixes(c.family);
-    const std::string prefix = c.head == Head::none ? "" : names.stack;
+    const std::string prefix = c.bare ? "" : names.stack;
     std::vector<FileTensor> all;
     for (const Row& row : kStack)
         if ((row.families & of(c.family)) != 0)
@@ -182,13 +183,13 @@ std::vector<FileTensor> tensors(const Config& c) {
     return all;
 }
 
-std::string canonical_name(const Config& c, std::string name) {
+std::string canonical_name(const ConfigJson& c, std::string name) {
     name = nn::checkpoint::without_wrappers(std::move(name));
     const std::string prefix = prefixes(c.family).stack;
     const bool of_head = starts_with_any(name, {"lm_head.", "cls.", "classifier.", "score."});
     if (!of_head && name.starts_with(prefix))
         name.erase(0, prefix.size());
-    if (!of_head && c.head != Head::none)
+    if (!of_head && !c.bare)
         name.insert(0, prefix);
     // Buffers: masks, position numbers, frequencies.
     for (const char* const end : {".attn.bias", ".attn.masked_bias", ".position_ids", ".rotary_emb.inv_freq"})
@@ -196,15 +197,15 @@ std::string canonical_name(const Config& c, std::string name) {
             return "";
     // What is not used: heads of a bare model, the head for pairs of sentences, the pooler where there is no
     // classifier, and the bias that is not the decoder's.
-    if ((of_head && c.head == Head::none) || name.starts_with("cls.seq_relationship.") ||
-        (c.head == Head::masked_language_model &&
+    if ((of_head && c.bare) || name.starts_with("cls.seq_relationship.") ||
+        (c.kind == Kind::masked &&
          (name.starts_with("bert.pooler.") || (!c.tied && name == "cls.predictions.bias"))))
         return "";
     return replaced(name, {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}});
 }
 
-nn::checkpoint::StateDict state_dict(const Config& config, const std::vector<nn::NamedParameter>& parameters,
-                                     Direction direction) {
+nn::checkpoint::StateDict state_dict(const ConfigJson& config,
+                                     const std::vector<nn::NamedParameter>& parameters, Direction direction) {
     std::map<std::string, Tensor> ours;
     for (const nn::NamedParameter& p : parameters)
         ours.emplace(p.name, p.tensor);

@@ -28,16 +28,16 @@ struct FileTensor {
 };
 
 // The names have a prefix (transformer.wte.weight), unless there is no head (wte.weight).
-std::vector<FileTensor> tensors(const Config& config);
+std::vector<FileTensor> tensors(const ConfigJson& config);
 
 // For a name that is not among them: the one that is meant, as there are files with and without the prefix,
 // and older ones have other names; or "" for a tensor that changes nothing, such as a buffer.
-std::string canonical_name(const Config& config, std::string name);
+std::string canonical_name(const ConfigJson& config, std::string name);
 
 // The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error
 // if they are not those that the table names: then the model computes something else.
 enum class Direction { reading, writing };
-nn::checkpoint::StateDict state_dict(const Config& config, const std::vector<nn::NamedParameter>& parameters,
-                                     Direction direction);
+nn::checkpoint::StateDict state_dict(const ConfigJson& config,
+                                     const std::vector<nn::NamedParameter>& parameters, Direction direction);
 
 }  // namespace plaingrad::models::hugging_face

@@ -24,8 +24,8 @@ struct Specials {
     bool is_end(int32_t id) const;
     bool is_never(int32_t id) const;
 
-    template <class Config, class Field>
-    static void fields(Config& c, Field& field) {  // see models/config.h
+    template <class Self, class Field>
+    static void fields(Self& c, Field& field) {  // see models/config.h
         field("start", c.start);
         field("ends", c.ends);
         field("pad", c.pad);

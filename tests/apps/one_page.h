@@ -38,15 +38,16 @@ namespace one_page {
 namespace plaingrad::tests {
 
 // The library's configuration of the page's model.
-inline models::TransformerConfig config_of_one_page() {
-    models::TransformerConfig c = {
+inline models::Config config_of_one_page() {
+    models::Config c = {
         .src_vocabulary = one_page::n_symbols,
-        .tgt_vocabulary = one_page::n_symbols,
+        .vocabulary = one_page::n_symbols,
         .max_length = one_page::length,
         .specials = {.start = one_page::start, .ends = {}, .pad = autograd::Tokens::kNoPadding, .never = {}},
-        .n_encoder_layers = 1,
+        .n_layers = 1,
         .n_decoder_layers = 1,
-        .tying = models::Tying::all};
+        .embeddings_tied = true,
+        .tied = true};
     c.block.d_model = one_page::d_model;
     c.block.n_heads = one_page::n_heads;
     c.block.d_ff = one_page::d_ff;

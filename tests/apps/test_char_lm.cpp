@@ -434,8 +434,8 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     refused(1, {"sample", folder / "none"}, "none: ");
     refused(1, {"sample", folder / ""}, "this folder has no model in it");
 
-    using models::StackConfig;
-    const StackConfig config = {
+    using models::Config;
+    const Config config = {
         .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
     refused(
@@ -451,7 +451,7 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
                  {{"char_lm.items", "letters"}});
     refused(1, {"sample", folder / "other"}, "other: char_lm.items is neither text nor lines");
-    models::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
+    models::save(folder / "other", models::Classifier(models::with_classes(config, 2), models::Rng(1)));
     refused(1, {"eval", folder / "other", file},
             "other: this is a saved classifier; a saved language model is needed");
 }

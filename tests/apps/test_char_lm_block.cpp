@@ -5,11 +5,11 @@
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
-using models::StackConfig;
+using models::Config;
 
 TEST_CASE("char_lm --config: the paper's layer, today's, and changes one at a time", "[apps][char_lm]") {
     const auto config_of = [](const std::string& name) { return char_lm::named_config(name, 48, 8); };
-    const StackConfig paper = config_of("2017");
+    const Config paper = config_of("2017");
     CHECK(paper.block.norm == models::NormPlacement::post);
     CHECK_FALSE(paper.final_norm);
     CHECK(paper.block.norm_kind == nn::NormKind::layer);
@@ -23,31 +23,31 @@ TEST_CASE("char_lm --config: the paper's layer, today's, and changes one at a ti
     CHECK(paper.block.d_ff == 192);
 
     // Each change, made by hand in the paper's configuration.
-    const std::pair<const char*, void (*)(StackConfig&)> changes[] = {
-        {"pre-norm", [](StackConfig& c) { c.final_norm = true, c.block.norm = models::NormPlacement::pre; }},
-        {"rms-norm", [](StackConfig& c) { c.block.norm_kind = nn::NormKind::rms; }},
-        {"rotary", [](StackConfig& c) { c.block.positions = nn::Positions::rotary; }},
-        {"gelu", [](StackConfig& c) { c.block.activation = nn::Activation::gelu; }},
+    const std::pair<const char*, void (*)(Config&)> changes[] = {
+        {"pre-norm", [](Config& c) { c.final_norm = true, c.block.norm = models::NormPlacement::pre; }},
+        {"rms-norm", [](Config& c) { c.block.norm_kind = nn::NormKind::rms; }},
+        {"rotary", [](Config& c) { c.block.positions = nn::Positions::rotary; }},
+        {"gelu", [](Config& c) { c.block.activation = nn::Activation::gelu; }},
         {"swiglu",
-         [](StackConfig& c) {
+         [](Config& c) {
              c.block.activation = nn::Activation::silu, c.block.gated = true;
              c.block.d_ff = 128;  // 2/3 of 192
          }},
-        {"grouped", [](StackConfig& c) { c.block.n_kv_heads = 2, c.block.d_ff = 232; }},  // 9.5/2 · 48 = 228
-        {"no-bias", [](StackConfig& c) {
+        {"grouped", [](Config& c) { c.block.n_kv_heads = 2, c.block.d_ff = 232; }},  // 9.5/2 · 48 = 228
+        {"no-bias", [](Config& c) {
              c.block.attention_bias = c.block.feed_forward_bias = c.block.norm_bias = c.block.output_bias =
                  false;
          }}};
-    const auto text_of = [](const StackConfig& c) {
+    const auto text_of = [](const Config& c) {
         nn::checkpoint::Metadata fields;
         nn::checkpoint::FieldWriter writer{fields, ""};
-        StackConfig::fields(c, writer);
+        Config::fields(c, writer);
         return fields;
     };
-    StackConfig all = paper;
+    Config all = paper;
     for (const auto& [name, change] : changes) {
         INFO(name);
-        StackConfig one = paper;
+        Config one = paper;
         change(one);
         CHECK(text_of(one) != text_of(paper));
         CHECK(text_of(config_of("2017+" + std::string(name))) == text_of(one));
@@ -69,7 +69,7 @@ TEST_CASE("char_lm: the configurations have as many parameters as each other, up
           "[apps][char_lm]") {
     for (const int64_t heads : {4, 6, 8}) {
         const auto count = [&](const std::string& config) {
-            StackConfig c = char_lm::named_config(config, 48 * heads, heads);
+            Config c = char_lm::named_config(config, 48 * heads, heads);
             c.vocabulary = 100, c.max_length = 64, c.n_layers = 4;
             c.specials = {};
             return static_cast<double>(nn::parameter_count(models::LanguageModel(c, models::Rng(1))));

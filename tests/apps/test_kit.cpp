@@ -301,7 +301,7 @@ TEST_CASE("the curve of the loss is drawn if that is asked for", "[kit]") {
 }
 
 TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
-    models::StackConfig c;
+    models::Config c;
     c.vocabulary = c.max_length = c.n_layers = c.block.d_model = c.block.n_heads = c.block.d_ff = 99;
     kit::set_sizes(c, {.words = {}, .vocabulary = 50, .layers = 2, .heads = 3, .d_model = 12, .context = 7});
     CHECK((c.vocabulary == 50 && c.n_layers == 2 && c.block.n_heads == 3 && c.block.d_model == 12));
@@ -311,7 +311,7 @@ TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
 TEST_CASE("a new model's files are read one after the other, each beginning a line", "[kit]") {
     const tests::Folder folder;
     const Words files = {folder.write("a", "one"), folder.write("b", "two\n"), folder.write("c", "three")};
-    models::StackConfig c;
+    models::Config c;
     c.max_length = 8, c.vocabulary = 300;
     kit::NewModel s = {.words = {folder / "new", files[0], files[1], files[2]}, .vocabulary = 300};
     kit::set_sizes(c, s);

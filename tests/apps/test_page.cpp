@@ -301,10 +301,10 @@ TEST_CASE("page: two runs are laid over each other, with what differs in their s
 TEST_CASE(
     "page: of a model with twelve layers of twelve heads, fewer snapshots and positions, and it says so",
     "[apps][page][browser]") {
-    models::TransformerConfig config = small("paper");
+    models::Config config = small("paper");
     config.block.d_model = 24;
     config.block.n_heads = 12;
-    config.n_encoder_layers = config.n_decoder_layers = 12;
+    config.n_layers = config.n_decoder_layers = 12;
     const models::Transformer model(config, autograd::Rng(1));
     const Ids ids(32, 5);
     const models::Batch text = {padded({ids}), padded({ids})};

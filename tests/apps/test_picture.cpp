@@ -210,7 +210,7 @@ TEST_CASE("where a model looked: in its last layer", "[kit][picture]") {
 }
 
 TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
-    models::TransformerConfig config = tests::small("paper");
+    models::Config config = tests::small("paper");
     config.n_decoder_layers = 3;
     const models::Transformer model(config, autograd::Rng(1));
     multiply(nn::parameters(model), "cross_attention", 8);

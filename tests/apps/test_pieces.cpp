@@ -23,7 +23,7 @@ TEST_CASE("a long text is learned to its last token", "[kit]") {
 }
 
 TEST_CASE("held-out text: the mean over all predictions, however many pieces a batch has", "[kit]") {
-    models::StackConfig config = small_stack("gpt2");
+    models::Config config = small_stack("gpt2");
     const models::LanguageModel model(config, autograd::Rng(1));
     for (const std::size_t pieces : {std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{513}}) {
         std::vector<kit::Sequence> all;  // of 4 predictions: 512 are a batch

@@ -67,7 +67,7 @@ TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[ki
 }
 
 TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]") {
-    models::StackConfig c;
+    models::Config c;
     c.vocabulary = 100;
     c.n_layers = 3;
     c.block.d_model = 8;
@@ -76,11 +76,11 @@ TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]
     CHECK(kit::activation_bytes(c, 10) == number * (10 * 3 * (7 * 8 + 32) + 512 * 100));
     c.block.gated = true;
     CHECK(kit::activation_bytes(c, 10) == number * (10 * 3 * (7 * 8 + 2 * 32) + 512 * 100));
-    models::TransformerConfig pair;
+    models::Config pair;
     pair.src_vocabulary = 50;
-    pair.tgt_vocabulary = 100;
+    pair.vocabulary = 100;
     pair.block = c.block;
-    pair.n_encoder_layers = 1;
+    pair.n_layers = 1;
     pair.n_decoder_layers = 2;
     CHECK(kit::activation_bytes(pair, 10) == number * (10 * 5 * (7 * 8 + 2 * 32) + 512 * 100));
 }
@@ -97,7 +97,7 @@ TEST_CASE("recorder: the numbers of a matrix in bytes, from the lowest to the hi
 }
 
 TEST_CASE("recorder: a page looks at the first 64 positions of a model with one stack", "[kit][page]") {
-    models::StackConfig config = small_stack("gpt2");
+    models::Config config = small_stack("gpt2");
     config.max_length = 100;
     const models::LanguageModel model(config, autograd::Rng(1));
     const std::vector<int32_t> ids(70, 5);

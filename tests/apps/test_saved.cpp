@@ -33,20 +33,19 @@ struct Count {
 TEST_CASE("saved: configurations are restored, with the same text", "[kit][saved]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
-        ClassifierConfig config = {.stack = small_stack(kind), .classes = 5, .pooling = Pooling::first};
-        config.stack.block.dropout = {.embeddings = Real(0.3),
-                                      .sublayers = Real(1) / 3,
-                                      .feed_forward = Real(1e-7),
-                                      .attention = Real(0.7)};
+        Config config = with_classes(small_stack(kind), 5, Pooling::first);
+        config.block.dropout = {.embeddings = Real(0.3),
+                                .sublayers = Real(1) / 3,
+                                .feed_forward = Real(1e-7),
+                                .attention = Real(0.7)};
         const nn::checkpoint::Metadata words = models::to_metadata(config);
         Count count;
-        ClassifierConfig::fields(config, count);
+        Config::fields(config, count);
         CHECK(words.size() == count.fields);  // no two have one name
-        ClassifierConfig back;
+        Config back;
         models::from_metadata(words, back, "file");
         CHECK(models::to_metadata(back) == words);
-        CHECK(back.stack.block.dropout.sublayers ==
-              Approx(config.stack.block.dropout.sublayers).epsilon(1e-8));
+        CHECK(back.block.dropout.sublayers == Approx(config.block.dropout.sublayers).epsilon(1e-8));
     }
 }
 
@@ -54,7 +53,6 @@ namespace {
 
 // Gives each enumeration that a configuration has each of its values in turn, saves and reads that, and
 // collects their names: "activation" -> "relu gelu_erf ".
-template <class Config>
 struct EnumNames {
     Config& config;
     std::map<std::string, std::string> names = {};
@@ -79,9 +77,8 @@ struct EnumNames {
     }
 };
 
-template <class Config>
 std::map<std::string, std::string> enum_names(Config config) {
-    EnumNames<Config> visit{config};
+    EnumNames visit{config};
     Config::fields(config, visit);
     return visit.names;
 }
@@ -89,15 +86,17 @@ std::map<std::string, std::string> enum_names(Config config) {
 }  // namespace
 
 TEST_CASE("saved: each value of an enumeration has a name of its own, which stays", "[kit][saved]") {
-    auto names = enum_names<ClassifierConfig>({.stack = small_stack("paper"), .classes = 2});
-    names.merge(enum_names(small("paper")));
+    Config config = small("paper");  // which any kind of model could have
+    config.classes = 2;
+    auto names = enum_names(config);
     // These are in users' files. Other values may follow.
-    const std::map<std::string, std::string> known = {{"activation", "relu gelu_erf gelu_tanh silu "},
-                                                      {"init", "xavier normal pytorch bert gpt2 "},
-                                                      {"norm", "post pre "},
-                                                      {"pooling", "mean first "},
-                                                      {"positions", "sinusoidal learned "},
-                                                      {"tying", "none source_target target_output all "}};
+    const std::map<std::string, std::string> known = {
+        {"activation", "relu gelu_erf gelu_tanh silu "},
+        {"init", "xavier normal pytorch bert gpt2 "},
+        {"norm", "post pre "},
+        {"pooling", "mean first "},
+        {"positions", "sinusoidal learned "},
+        {"kind", "translation model language model masked language model classifier "}};
     for (const auto& [field, values] : known) {
         INFO(field << ": " << names[field]);
         CHECK(names[field].starts_with(values));
@@ -109,7 +108,7 @@ TEST_CASE("saved: a field of a newer version is refused", "[kit][saved]") {
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     nn::checkpoint::Metadata newer = models::to_metadata(model.config);
     newer["config.eyes"] = "blue";
-    newer["plaingrad.model"] = LanguageModel::kKind;
+    newer["plaingrad.version"] = "2";
     nn::checkpoint::save(folder / "newer", state_dict(model), newer);
     CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
           folder / "newer" + ": config.eyes is unknown here: the file was saved by a newer version");
@@ -120,11 +119,18 @@ TEST_CASE("saved: a field of a newer version is refused", "[kit][saved]") {
           folder / "newer" +
               ": \"config.eyes\\nears\" is unknown here: the file was saved by a newer version");
     newer.erase("config.eyes\nears");
-    newer["plaingrad.model"] = "two\nlines";
+    newer["config.kind"] = "two\nlines";
     nn::checkpoint::save(folder / "kind", state_dict(model), newer);
-    CHECK(error_of([&] { load_model<LanguageModel>(folder / "kind"); }) ==
-          folder / "kind" + ": this is a saved \"two\\nlines\"; a saved language model is needed");
-    newer["plaingrad.model"] = LanguageModel::kKind;
+    const std::string error = error_of([&] { load_model<LanguageModel>(folder / "kind"); });
+    CHECK(error.starts_with(folder / "kind" + ": config.kind "));
+    CHECK(contains(error, "two\\nlines"));
+    newer["config.kind"] = name_of(Kind::causal);
+    newer["plaingrad.version"] = "1";
+    nn::checkpoint::save(folder / "older", state_dict(model), newer);
+    CHECK(error_of([&] { load_model<LanguageModel>(folder / "older"); }) ==
+          folder / "older" +
+              ": it was saved by an older version (1; this one reads 2); its model must be trained again");
+    newer["plaingrad.version"] = "2";
     nn::checkpoint::save(folder / "newer", state_dict(model), newer);
     CHECK(load_model<LanguageModel>(folder / "newer").config.n_layers == model.config.n_layers);
 }
@@ -151,7 +157,7 @@ TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit]
                                                           {"dropout.attention", "2"}}) {
         nn::checkpoint::Metadata bad = good;
         bad.at("config." + key) = value;
-        StackConfig config;
+        Config config;
         const std::string error = error_of([&] { models::from_metadata(bad, config, "file"); });
         INFO(key << " = " << value << ": " << error);
         CHECK(contains(error, key));
@@ -160,16 +166,17 @@ TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit]
 
 TEST_CASE("saved: a field that is missing from a file takes its default", "[kit][saved]") {
     const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2")),
-                                   defaults = models::to_metadata(StackConfig());
+                                   defaults = models::to_metadata(Config());
     int64_t differing = 0;
     for (const auto& [key, value] : good) {
         // The default of these fits no model, or not this one.
-        if (key == "config.vocabulary" || key == "config.n_heads" || key == "config.d_model")
+        if (key == "config.kind" || key == "config.vocabulary" || key == "config.n_heads" ||
+            key == "config.d_model")
             continue;
         INFO(key);
         nn::checkpoint::Metadata less = good;
         less.erase(key);
-        StackConfig config;
+        Config config;
         models::from_metadata(less, config, "file");
         less[key] = defaults.at(key);
         CHECK(models::to_metadata(config) == less);
@@ -189,7 +196,7 @@ TEST_CASE("saved: a model is restored bit for bit, and only as its own kind", "[
         const LanguageModel back = load_model<LanguageModel>(folder / "lm", &extra);
         CHECK(extra.at("words") == "à b");
         CHECK(hash(back) == hash(model));
-        const Classifier classifier({.stack = small_stack(kind), .classes = 3}, Rng(2));
+        const Classifier classifier(with_classes(small_stack(kind), 3), Rng(2));
         stir(classifier);
         models::save(folder / "c", classifier);
         CHECK(hash(load_model<Classifier>(folder / "c")) == hash(classifier));
@@ -214,7 +221,7 @@ TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved
     nn::checkpoint::Metadata all;
     load_model<LanguageModel>(folder / "first", &all);
     REQUIRE(all.contains("training.steps"));
-    StackConfig deeper = first.config;
+    Config deeper = first.config;
     deeper.n_layers += 1;
     const LanguageModel second(deeper, Rng(2));
     models::save(folder / "second", second, all);
@@ -222,7 +229,7 @@ TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved
     CHECK(hash(back) == hash(second));
     CHECK(all.at("words") == "à b");
     CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
-    models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);
+    models::save(folder / "third", Classifier(with_classes(deeper, 2), Rng(3)), all);
     CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
 }
 
@@ -261,11 +268,11 @@ TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsi
           "[kit][saved]") {
     const Folder folder;
     const auto tokenizer = text::learn_features({"a lovely day", "an awful day"}, {.max_words = 4});
-    StackConfig stack = small_stack("bert");
+    Config stack = small_stack("bert");
     stack.specials = {};
     stack.vocabulary = tokenizer.size();
     stack.max_length = 4 * text::kIdsPerWord;
-    const Labeller l = {Classifier({.stack = stack, .classes = 2}, Rng(1)), tokenizer, {"bad", "good"}};
+    const Labeller l = {Classifier(with_classes(stack, 2), Rng(1)), tokenizer, {"bad", "good"}};
     CHECK(l("a day").size() == 2);
     for (const char* text : {"", " \t", "\r"})
         CHECK(contains(error_of([&] { l.probabilities({"a", text}); }), "[Labeller] text 1 has no words"));
@@ -284,7 +291,7 @@ TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsi
 TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading and on saving",
           "[kit][saved]") {
     const Folder folder;
-    StackConfig config = {.vocabulary = 9, .max_length = 1 << 20, .n_layers = 1};
+    Config config = {.vocabulary = 9, .max_length = 1 << 20, .n_layers = 1};
     config.block = {.d_model = 4, .n_heads = 1, .d_ff = 4};  // 2^22 numbers
     const LanguageModel largest(config, Rng(1));
     save(folder / "file", largest);

@@ -10,13 +10,14 @@ namespace {
 
 // A complete checkpoint of a model that is as small as possible.
 std::string checkpoint(const std::string& path) {
-    models::TransformerConfig config = {.src_vocabulary = 6,
-                                        .tgt_vocabulary = 6,
-                                        .max_length = 4,
-                                        .n_encoder_layers = 1,
-                                        .n_decoder_layers = 1,
-                                        .tying = models::Tying::all,
-                                        .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
+    models::Config config = {.src_vocabulary = 6,
+                             .vocabulary = 6,
+                             .max_length = 4,
+                             .n_layers = 1,
+                             .n_decoder_layers = 1,
+                             .embeddings_tied = true,
+                             .tied = true,
+                             .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const models::Transformer model(config, autograd::Rng(1));
     nn::Training training(nn::parameters(model), {});
     models::save(path, model, {{"translate.arguments", "--steps=9\n--\na\nb"}}, &training);
@@ -44,9 +45,9 @@ bool opens(const std::string& path) {
 TEST_CASE("checkpoint: each parameter's step count is restored, and older files have one for all",
           "[apps][kit][saved]") {
     const models::Transformer model({.src_vocabulary = 5,
-                                     .tgt_vocabulary = 5,
+                                     .vocabulary = 5,
                                      .max_length = 4,
-                                     .n_encoder_layers = 1,
+                                     .n_layers = 1,
                                      .n_decoder_layers = 1,
                                      .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}},
                                     autograd::Rng(1));

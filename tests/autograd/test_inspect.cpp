@@ -30,11 +30,11 @@ std::string drawn(const Tensor& root, int lines = 100) {
     return out.str();
 }
 
-models::TransformerConfig small_config() {
+models::Config small_config() {
     return {.src_vocabulary = 11,
-            .tgt_vocabulary = 11,
+            .vocabulary = 11,
             .max_length = 8,
-            .n_encoder_layers = 2,
+            .n_layers = 2,
             .n_decoder_layers = 2,
             .block = {.d_model = 12, .n_heads = 2, .d_ff = 16}};
 }

@@ -142,7 +142,7 @@ void check_models() {
     const autograd::Tokens in = tgt.slice(0, tgt.length() - 1), out = tgt.slice(1, tgt.length());
     const CrossEntropyOptions options = {.ignore = models::kPad, .label_smoothing = Real(0.1)};
     for (const std::string& kind : kKinds) {
-        models::TransformerConfig c = small(kind);
+        models::Config c = small(kind);
         c.block.dropout = {.embeddings = Real(0.1),
                            .sublayers = Real(0.2),
                            .feed_forward = Real(0.1),
@@ -156,7 +156,7 @@ void check_models() {
     std::vector<std::string> kinds = kStacks;
     kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
     for (const std::string& kind : kinds) {
-        models::StackConfig c = small_stack(kind);
+        models::Config c = small_stack(kind);
         c.block.dropout = {
             .embeddings = Real(0.1), .sublayers = Real(0.2), .feed_forward = 0, .attention = Real(0.3)};
         check_model(
@@ -165,14 +165,14 @@ void check_models() {
                 return m.loss(in, out, mode, options);
             });
     }
-    const models::StackConfig bert = small_stack("bert");
+    const models::Config bert = small_stack("bert");
     check_model(
         "masked", [&] { return models::MaskedLanguageModel(bert, Rng(1)); },
         [&](const models::MaskedLanguageModel& m, const nn::Mode& mode) {
             return cross_entropy(m(src, mode), src, {.ignore = models::kPad});
         });
     check_model(
-        "classifier", [&] { return models::Classifier({.stack = bert, .classes = 2}, Rng(1)); },
+        "classifier", [&] { return models::Classifier(models::with_classes(bert, 2), Rng(1)); },
         [&](const models::Classifier& m, const nn::Mode& mode) {
             return cross_entropy(m(src, mode), autograd::Tokens(3, 1, {0, 1, 0}));
         });

@@ -114,7 +114,7 @@ void measure(const Settings& s, int64_t batch) {
 // One text, continued from position s.position on: each run writes kTokens more.
 void measure_position(const Settings& s) {
     const Workload& w = workload("char_4096");
-    models::StackConfig config = stack_config(w);
+    models::Config config = stack_config(w);
     config.max_length = s.position + (kRounds + 1) * kTokens;
     config.block.precision = kit::precision_of(s.precision);
     const models::LanguageModel model(config, autograd::Rng(1));

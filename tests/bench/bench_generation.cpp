@@ -34,8 +34,8 @@ struct Settings {
     bool csv = false, turns = false, copies = false;
 };
 
-models::StackConfig config_of(const std::string& model) {
-    models::StackConfig c = model == "gpt2" ? models::gpt2() : models::llama();
+models::Config config_of(const std::string& model) {
+    models::Config c = model == "gpt2" ? models::gpt2() : models::llama();
     if (model != "gpt2") {
         c.vocabulary = 49152;
         c.n_layers = 30;

@@ -13,7 +13,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "models/hugging_face.h"
-#include "models/hugging_face/stack.h"
 #include "models/presets.h"
 #include "tests/bench/measure.h"
 #include "tests/folder.h"
@@ -89,7 +88,7 @@ void read_files(const std::vector<std::string>& paths) {
 
 void load(const std::string& folder, std::optional<autograd::Precision> packed) {
     const models::hugging_face::Folder opened(folder);
-    if (opened.config.head == models::hugging_face::Head::masked_language_model)
+    if (opened.config.kind == models::Kind::masked)
         models::load_hugging_face<models::MaskedLanguageModel>(opened, {.packed = packed});
     else
         models::load_hugging_face<models::LanguageModel>(opened, {.packed = packed});
@@ -99,7 +98,7 @@ void load(const std::string& folder, std::optional<autograd::Precision> packed) 
 void make(const std::string& folder) {
     using namespace models::hugging_face;
     const models::LanguageModel model(models::gpt2(), autograd::Rng(1));
-    save_hugging_face(folder, model, config_of(model.config, Family::gpt2, Head::language_model));
+    save_hugging_face(folder, model, config_of(model.config, Family::gpt2));
 }
 
 void measure(const std::string& folder, int64_t rounds, std::optional<autograd::Precision> packed) {

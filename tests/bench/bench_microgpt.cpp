@@ -61,8 +61,8 @@ Recipe draw(const std::string& python, const std::string& path) {
     return recipe;
 }
 
-models::StackConfig configure(const Recipe& recipe) {
-    models::StackConfig c = {
+models::Config configure(const Recipe& recipe) {
+    models::Config c = {
         .vocabulary = recipe.boundary() + 1,
         .max_length = kContext,
         .specials = {.start = recipe.boundary(),

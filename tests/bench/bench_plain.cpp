@@ -125,9 +125,9 @@ int bench_plain(int argc, char** argv) {
             inputs.push_back((Tensor::randn(f.inputs[i], Rng(1).fork(i)) * Real(0.1)).require_grad());
         row(csv, n, f.op, f.gain, [&] { return f.call(inputs); });
     }
-    models::TransformerConfig c = {.src_vocabulary = V, .tgt_vocabulary = V};
-    c.n_encoder_layers = c.n_decoder_layers = 2;
-    c.tying = models::Tying::all;
+    models::Config c = {.src_vocabulary = V, .vocabulary = V};
+    c.n_layers = c.n_decoder_layers = 2;
+    c.embeddings_tied = c.tied = true;
     const models::Transformer model(c, Rng(1));
     const Tokens ids(B, T, std::vector<int32_t>(static_cast<std::size_t>(B * T), 7));
     row(csv, n, "a training step", "all of them",

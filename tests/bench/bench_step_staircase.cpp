@@ -35,7 +35,7 @@ using Library = tests::LibraryOfOnePage;
 void write_case(const std::string& path, const Batch& batch, const models::Transformer& model) {
     std::ofstream out(path);
     out.precision(std::numeric_limits<Real>::max_digits10);
-    const models::TransformerConfig& c = model.config;
+    const models::Config& c = model.config;
     const nn::AdamOptions& adam = tests::kAdamOfOnePage;
     out << "size d_model " << c.block.d_model << "\nsize n_heads " << c.block.n_heads << "\nsize beta1 "
         << adam.beta1 << "\nsize beta2 " << adam.beta2 << "\nsize eps " << adam.eps << "\nrates";

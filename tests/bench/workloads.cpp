@@ -141,22 +141,23 @@ std::vector<int32_t> random_ids(int64_t count, int64_t vocabulary, std::string_v
     return ids;
 }
 
-models::TransformerConfig transformer_config(const Workload& w) {
+models::Config transformer_config(const Workload& w) {
     const auto dropout = static_cast<Real>(w.dropout);
     return {.src_vocabulary = w.vocabulary,
-            .tgt_vocabulary = w.vocabulary,
+            .vocabulary = w.vocabulary,
             .max_length = std::max<int64_t>(w.length, 64),
-            .n_encoder_layers = w.n_layers,
+            .n_layers = w.n_layers,
             .n_decoder_layers = w.n_layers,
-            .tying = w.tied ? models::Tying::all : models::Tying::none,
+            .embeddings_tied = w.tied,
+            .tied = w.tied,
             .block = {.d_model = w.d_model,
                       .n_heads = w.n_heads,
                       .d_ff = w.d_ff,
                       .dropout = {.embeddings = dropout, .sublayers = dropout}}};
 }
 
-models::StackConfig stack_config(const Workload& w) {
-    models::StackConfig config;
+models::Config stack_config(const Workload& w) {
+    models::Config config;
     if (w.family == Family::decoder) {
         config = models::gpt2();
         config.specials = {};
@@ -187,7 +188,7 @@ Training::Training(const Workload& w, autograd::Precision precision) {
     };
     switch (w.family) {
         case Family::encoder_decoder: {
-            models::TransformerConfig config = transformer_config(w);
+            models::Config config = transformer_config(w);
             config.block.precision = precision;
             const auto* model = keep(std::make_shared<models::Transformer>(config, Rng(1)));
             loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const StepPart& at,
@@ -198,7 +199,7 @@ Training::Training(const Workload& w, autograd::Precision precision) {
             break;
         }
         case Family::decoder: {
-            models::StackConfig config = stack_config(w);
+            models::Config config = stack_config(w);
             config.block.precision = precision;
             const auto* model = keep(std::make_shared<models::LanguageModel>(config, Rng(1)));
             loss_ = [=, text = ids("text"), next = ids("next")](const StepPart& at, const Mode& mode) {
@@ -208,8 +209,8 @@ Training::Training(const Workload& w, autograd::Precision precision) {
             break;
         }
         case Family::classifier: {
-            models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
-            config.stack.block.precision = precision;
+            models::Config config = models::with_classes(stack_config(w), w.classes);
+            config.block.precision = precision;
             const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
             std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
             for (int32_t& c : classes)

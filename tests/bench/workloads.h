@@ -41,8 +41,8 @@ const Workload& workload(std::string_view name);  // throws Error listing the na
 std::vector<std::string> workload_names();
 
 // The models of the encoder-decoder workloads and of the other two families, also for decoding.
-models::TransformerConfig transformer_config(const Workload& workload);
-models::StackConfig stack_config(const Workload& workload);
+models::Config transformer_config(const Workload& workload);
+models::Config stack_config(const Workload& workload);
 
 // A model, its optimizer and a batch of random ids.
 class Training {

@@ -43,14 +43,14 @@ Tokens small_text() { return {1, 8, {4, 9, 7, 7, 15, 11, 4, 19}}; }
 // What the cache of one text takes.
 void bytes(std::ostream& out) {
     Rows rows = {{"", "layers", "key/value heads", "D", "bytes a token", "1,024 tokens", "its longest text"}};
-    const auto row = [&](const char* name, const StackConfig& c, int64_t heads) {
+    const auto row = [&](const char* name, const Config& c, int64_t heads) {
         const int64_t D = head_size(c.block), token = 2 * c.n_layers * heads * D * 4;
         const auto mib = [&](int64_t tokens) { return autograd::join(token * tokens >> 20, " MiB"); };
         rows.push_back({name, std::to_string(c.n_layers), std::to_string(heads), std::to_string(D),
                         std::to_string(token), mib(1024),
                         autograd::join(c.max_length, ": ", mib(c.max_length))});
     };
-    const StackConfig small = gpt2(), today = llama();
+    const Config small = gpt2(), today = llama();
     row("GPT-2 small", small, small.block.n_heads);
     row("Llama 3.2 1B", today, today.block.n_kv_heads);
     row("the same with a pair for each query head", today, today.block.n_heads);

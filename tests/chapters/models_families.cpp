@@ -34,8 +34,8 @@ std::string shape_of(const Tokens& ids) { return autograd::join(autograd::Shape{
 
 // One sentence on its way through the model of ./apps/reverse_task.
 struct Flow {
-    TransformerConfig config = [] {
-        TransformerConfig blog = preset("blog");
+    Config config = [] {
+        Config blog = preset("blog");
         blog.max_length = 13;  // as in reverse_task: twelve symbols and <sos> or <eos>
         blog.block.dropout = {};
         return blog;

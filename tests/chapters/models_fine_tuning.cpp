@@ -43,7 +43,7 @@ Texts texts(int count, const Rng& rng) {
     return {Tokens(count * kTopics, kWords, ids, kPad), Tokens(count * kTopics, 1, topics)};
 }
 
-StackConfig small_stack() {
+Config small_stack() {
     return {.vocabulary = kVocabulary,
             .max_length = kWords,
             .n_layers = 2,
@@ -70,7 +70,7 @@ enum class Begin { random, trained, frozen };
 
 // A classifier that begins with the embeddings and layers of this model. Its output layer is new.
 Classifier with_layers_of(const MaskedLanguageModel& trained, int64_t classes) {
-    Classifier classifier({.stack = trained.config, .classes = classes}, trained.rng);
+    Classifier classifier(with_classes(trained.config, classes), trained.rng);
     classifier.backbone = nn::clone(trained).backbone;
     return classifier;
 }
@@ -80,7 +80,7 @@ Classifier with_layers_of(const MaskedLanguageModel& trained, int64_t classes) {
 double share_right(int labelled, Begin begin, const MaskedLanguageModel& trained) {
     const Rng& rng = trained.rng;
     const Classifier classifier = begin == Begin::random
-                                      ? Classifier({.stack = trained.config, .classes = kTopics}, rng)
+                                      ? Classifier(with_classes(trained.config, kTopics), rng)
                                       : with_layers_of(trained, kTopics);
     nn::freeze(classifier.backbone, begin == Begin::frozen);
     nn::Adam adam(nn::parameters(classifier), {.lr = begin == Begin::frozen ? 1e-2 : 1e-3});

@@ -29,9 +29,9 @@ std::vector<Pair> random_pairs(const Rng& rng, int count, bool related) {
 
 Reversed learn_to_reverse(const Reversing& how) {
     const Transformer model({.src_vocabulary = kFirstFreeId + kSymbols,
-                             .tgt_vocabulary = kFirstFreeId + kSymbols,
+                             .vocabulary = kFirstFreeId + kSymbols,
                              .max_length = 16,
-                             .n_encoder_layers = 1,
+                             .n_layers = 1,
                              .n_decoder_layers = 1,
                              .block = {.d_model = 32, .n_heads = 4, .d_ff = 64, .dropout = {0, 0, 0, 0}}},
                             Rng(1));

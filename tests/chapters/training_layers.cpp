@@ -106,8 +106,7 @@ void gated_product(std::ostream& out) {
 }
 
 void shares(std::ostream& out) {
-    const models::EncoderLayer layer(models::encoder_stack({.src_vocabulary = 1, .tgt_vocabulary = 1}),
-                                     Rng(1));
+    const models::EncoderLayer layer({.src_vocabulary = 1, .vocabulary = 1}, Rng(1));
     const double all = static_cast<double>(nn::parameter_count(layer));
     Rows rows = {{"an encoder layer of the paper's base model", "parameters", "share"}};
     const auto row = [&](const std::string& name, int64_t n) {
@@ -179,7 +178,7 @@ void first_loss(std::ostream& out) {
 // The parameters of the paper's base model with its vocabulary, with one matrix and with three.
 void tied_parameters(std::ostream& out) {
     constexpr int64_t V = 37000, d = 512, n_layers = 6;
-    const models::StackConfig stack = models::encoder_stack({.src_vocabulary = V, .tgt_vocabulary = V});
+    const models::Config stack = {.src_vocabulary = V, .vocabulary = V};
     const int64_t layers = n_layers * (nn::parameter_count(models::EncoderLayer(stack, Rng(1))) +
                                        nn::parameter_count(models::DecoderLayer(stack, Rng(1))));
     const auto row = [&](const std::string& name, int64_t tables) {
@@ -195,15 +194,15 @@ void tied_parameters(std::ostream& out) {
 
 // How many rows of the embedding get a gradient in one step.
 void tying(std::ostream& out) {
-    models::TransformerConfig config = {.src_vocabulary = 1000,
-                                        .tgt_vocabulary = 1000,
-                                        .n_encoder_layers = 1,
-                                        .n_decoder_layers = 1,
-                                        .block = {.d_model = 32, .n_heads = 2, .d_ff = 64}};
+    models::Config config = {.src_vocabulary = 1000,
+                             .vocabulary = 1000,
+                             .n_layers = 1,
+                             .n_decoder_layers = 1,
+                             .block = {.d_model = 32, .n_heads = 2, .d_ff = 64}};
     Rows rows = {
         {"one step of 4 sentences of 6 tokens, 1000 words", "rows of the target embedding with a gradient"}};
-    for (const models::Tying kind : {models::Tying::none, models::Tying::target_output}) {
-        config.tying = kind;
+    for (const bool tied : {false, true}) {
+        config.tied = tied;
         const models::Transformer model(config, Rng(1));
         std::vector<int32_t> ids;
         for (int32_t i = 0; i < 24; ++i)
@@ -212,8 +211,7 @@ void tying(std::ostream& out) {
         model.loss(tokens, tokens, tokens, kEval).backward();
         const Tensor grad = model.tgt_embedding.tokens.table->grad();  // (V, d_model)
         const double moved = value_of(sum(sum(grad * grad, {1}) > 0));
-        rows.push_back(
-            {kind == models::Tying::none ? "untied" : "tied to the output layer", fixed(moved, 0)});
+        rows.push_back({tied ? "tied to the output layer" : "untied", fixed(moved, 0)});
     }
     table(out, rows);
 }

@@ -145,8 +145,8 @@ void gradient_sizes(std::ostream& out) {
     constexpr int64_t kBatches = 50;
     const models::Transformer model(
         {.src_vocabulary = kVocabulary + models::kFirstFreeId,
-         .tgt_vocabulary = kVocabulary + models::kFirstFreeId,
-         .n_encoder_layers = 2,
+         .vocabulary = kVocabulary + models::kFirstFreeId,
+         .n_layers = 2,
          .n_decoder_layers = 2,
          .block = {.d_model = kWidth, .n_heads = 4, .d_ff = 256, .dropout = {0, 0, 0, 0}}},
         Rng(1));

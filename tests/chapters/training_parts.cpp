@@ -59,7 +59,7 @@ void sums(std::ostream& out) {
 // What each process sends of the paper's base model.
 void sent(std::ostream& out) {
     const auto model = models::unset<models::Transformer>(
-        {.src_vocabulary = 37'000, .tgt_vocabulary = 37'000, .tying = models::Tying::all}, Rng(0));
+        {.src_vocabulary = 37'000, .vocabulary = 37'000, .embeddings_tied = true, .tied = true}, Rng(0));
     const double bytes = sizeof(float) * static_cast<double>(nn::parameter_count(model));
     constexpr double kNetwork = 25e9 / 8;  // bytes a second
     Rows rows = {

@@ -12,7 +12,7 @@ using namespace autograd;
 
 namespace {
 
-models::StackConfig stack_of(int64_t d_model, int64_t n_heads, int64_t d_ff) {
+models::Config stack_of(int64_t d_model, int64_t n_heads, int64_t d_ff) {
     return {.block = {.d_model = d_model, .n_heads = n_heads, .d_ff = d_ff}};
 }
 

@@ -18,8 +18,8 @@
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;
+using models::Config;
 using models::Transformer;
-using models::TransformerConfig;
 
 namespace {
 
@@ -27,8 +27,8 @@ constexpr int kSeeds = 3;
 
 Rng seeded(int seed) { return Rng(static_cast<uint64_t>(seed)); }
 
-TransformerConfig as_printed(const char* name) {
-    TransformerConfig config = models::preset(name);
+Config as_printed(const char* name) {
+    Config config = models::preset(name);
     config.block.init = nn::Init::pytorch;
     return config;
 }
@@ -78,9 +78,9 @@ struct ArticleCorpus {
         return models::text::learn_words(texts);
     }
     Transformer model(int seed) const {
-        TransformerConfig config = as_printed("article");
+        Config config = as_printed("article");
         config.src_vocabulary = src.size();
-        config.tgt_vocabulary = tgt.size();
+        config.vocabulary = tgt.size();
         return Transformer(config, seeded(seed).fork("model"));
     }
 };
@@ -199,14 +199,14 @@ void notebook() {
     constexpr double theirs[] = {7.17, 6.97, 7.20};
     std::vector<double> ours[3];
     for (int seed = 1; seed <= kSeeds; ++seed) {
-        const TransformerConfig config = as_printed("notebook");
+        const Config config = as_printed("notebook");
         const Transformer model(config, seeded(seed).fork("model"));
         nn::Adam adam(nn::parameters(model), {.lr = 1e-4});
         for (uint64_t i = 0; i < 3;
              ++i) {  // fresh random batches: there is nothing to learn but the word counts
             const Rng data = seeded(seed).fork("data").fork(i);
             const Tokens src = random_tokens(data.fork("src"), 2, 5, config.src_vocabulary);
-            const Tokens tgt = random_tokens(data.fork("tgt"), 2, 5, config.tgt_vocabulary);
+            const Tokens tgt = random_tokens(data.fork("tgt"), 2, 5, config.vocabulary);
             const Tensor logits = model(src, tgt, nn::Mode::train(data));
             ours[i].push_back(step(adam, cross_entropy(logits, tgt)));
         }
@@ -221,11 +221,11 @@ void notebook() {
 void summary(int64_t steps) {
     const std::pair<int64_t, double> theirs[] = {{1, 8.686}, {2, 8.556}, {3, 8.484},
                                                  {4, 8.433}, {5, 8.377}, {30, 6.483}};
-    const TransformerConfig config = as_printed("summary");
+    const Config config = as_printed("summary");
     const Transformer model(config, seeded(1).fork("model"));
     nn::Adam adam(nn::parameters(model), {.lr = 1e-4, .beta2 = 0.98, .eps = 1e-9});
     const Tokens src = random_tokens(seeded(1).fork("src"), 64, 100, config.src_vocabulary);
-    const Tokens tgt = random_tokens(seeded(1).fork("tgt"), 64, 100, config.tgt_vocabulary);
+    const Tokens tgt = random_tokens(seeded(1).fork("tgt"), 64, 100, config.vocabulary);
     heading(
         "summary: one random batch of 64 x 100, learned again and again (steps count from 1; they count from "
         "0)");

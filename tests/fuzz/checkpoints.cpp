@@ -57,13 +57,8 @@ template <class Model>
 void load(const std::string& path) {
     const Model model = load_model<Model>(path);
     const autograd::NoGrad no_grad;
-    const StackConfig stack = [&] {
-        if constexpr (std::is_same_v<Model, Transformer>)
-            return decoder_stack(model.config);
-        else
-            return stack_of(model.config);
-    }();
-    if (stack.vocabulary > 2 && stack.max_length >= 2 && stack.specials.pad != 1 && stack.specials.pad != 2)
+    const Config& c = model.config;
+    if (c.vocabulary > 2 && c.max_length >= 2 && c.specials.pad != 1 && c.specials.pad != 2)
         use(model);
 }
 
@@ -72,8 +67,8 @@ void load(const std::string& path) {
 void checkpoint(const std::string& bytes) {
     static const tests::Folder folder;
     const std::string path = folder.write("model.safetensors", bytes);
-    const auto says = [&](const char* kind) {
-        return bytes.find(autograd::join('"', kind, '"')) != bytes.npos;
+    const auto says = [&](Kind kind) {
+        return bytes.find(autograd::join('"', name_of(kind), '"')) != bytes.npos;
     };
     if (says(Transformer::kKind))
         load<Transformer>(path);

@@ -5,7 +5,6 @@
 
 #include "models/hugging_face.h"
 #include "models/hugging_face/generation.h"
-#include "models/hugging_face/stack.h"
 #include "models/hugging_face/weights.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
@@ -24,12 +23,12 @@ using tests::Folder;
 // What was read can be written, and is read again as the same model's.
 void config(const std::string& bytes) {
     static const Folder folder;
-    const hugging_face::Config c = hugging_face::read_config(folder.write("config.json", bytes));
-    check_config(hugging_face::stack(c));
+    const hugging_face::ConfigJson c = hugging_face::read_config(folder.write("config.json", bytes));
+    check_config(c);
     hugging_face::write_config(folder / "written.json", c);
-    const hugging_face::Config again = hugging_face::read_config(folder / "written.json");
-    const Metadata after = to_metadata(hugging_face::stack(again));
-    for (const auto& [name, value] : to_metadata(hugging_face::stack(c)))
+    const hugging_face::ConfigJson again = hugging_face::read_config(folder / "written.json");
+    const Metadata after = to_metadata(again);
+    for (const auto& [name, value] : to_metadata(c))
         expect(after.at(name) == value, "written, it is read with another ", name);
     expect(again.labels == c.labels, "written, it is read with other labels");
 }
@@ -54,8 +53,7 @@ struct SmallGpt2 {
     SmallGpt2() {
         const LanguageModel model(small_stack(gpt2()), Rng(1));
         save_hugging_face(folder.path, model,
-                          hugging_face::config_of(model.config, hugging_face::Family::gpt2,
-                                                  hugging_face::Head::language_model));
+                          hugging_face::config_of(model.config, hugging_face::Family::gpt2));
         weights = content(folder / "model.safetensors");
     }
 };

@@ -9,7 +9,7 @@
 
 namespace plaingrad::fuzz {
 
-inline models::StackConfig small_stack(models::StackConfig c) {
+inline models::Config small_stack(models::Config c) {
     c.vocabulary = 5, c.max_length = 3, c.n_layers = 1;
     c.block.d_model = 4, c.block.n_heads = 2, c.block.d_ff = 6;
     c.block.n_kv_heads = 0, c.block.head_dim = 0;
@@ -23,13 +23,12 @@ inline models::MaskedLanguageModel small_masked_language_model() {
     return {small_stack(models::bert()), autograd::Rng(1)};
 }
 inline models::Classifier small_classifier() {
-    return {{.stack = small_stack(models::bert()), .classes = 2, .pooling = models::Pooling::pooler},
-            autograd::Rng(1)};
+    return {models::with_classes(small_stack(models::bert()), 2, models::Pooling::pooler), autograd::Rng(1)};
 }
 inline models::Transformer small_transformer() {
-    models::TransformerConfig c;
-    c.src_vocabulary = c.tgt_vocabulary = 5, c.max_length = 3;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    models::Config c;
+    c.src_vocabulary = c.vocabulary = 5, c.max_length = 3;
+    c.n_layers = c.n_decoder_layers = 1;
     c.block = small_stack({}).block;
     return {c, autograd::Rng(1)};
 }

@@ -3,7 +3,6 @@
 
 #include "models/classifier.h"
 #include "models/hugging_face.h"
-#include "models/hugging_face/stack.h"
 #include "models/hugging_face/tensors.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
@@ -13,32 +12,34 @@
 namespace plaingrad::tests {
 
 // PAPER there: post-norm, sinusoids, one matrix for all.
-inline models::TransformerConfig small_tied() {
+inline models::Config small_tied() {
     return {.src_vocabulary = 11,
-            .tgt_vocabulary = 11,
+            .vocabulary = 11,
             .max_length = 9,
-            .n_encoder_layers = 1,
+            .n_layers = 1,
             .n_decoder_layers = 1,
-            .tying = models::Tying::all,
+            .embeddings_tied = true,
+            .tied = true,
             .block = {.d_model = 12, .n_heads = 3, .d_ff = 20, .output_bias = false}};
 }
 
-inline models::TransformerConfig small_prenorm() {
-    models::TransformerConfig c = small_tied();
+inline models::Config small_prenorm() {
+    models::Config c = small_tied();
     c.block.activation = nn::Activation::gelu;
     c.block.norm = models::NormPlacement::pre;
-    c.final_norms = true;
+    c.final_norm = true;
     c.block.positions = nn::Positions::learned;
     c.block.scale_embeddings = false;
-    c.tying = models::Tying::none;
+    c.embeddings_tied = c.tied = false;
     c.block.output_bias = true;
     return c;
 }
 
 // LM there.
-inline models::StackConfig small_language_model() {
+inline models::Config small_language_model() {
     return {.vocabulary = 11,
             .max_length = 9,
+            .specials = {.never = {models::kPad, models::kSos, models::kUnk}},
             .n_layers = 2,
             .block = {.d_model = 12,
                       .n_heads = 3,
@@ -47,8 +48,8 @@ inline models::StackConfig small_language_model() {
                       .positions = nn::Positions::learned}};
 }
 
-inline models::StackConfig small_gpt2() {
-    models::StackConfig c = small_language_model();
+inline models::Config small_gpt2() {
+    models::Config c = small_language_model();
     c.block.activation = nn::Activation::gelu_tanh;
     c.block.norm = models::NormPlacement::pre;
     c.final_norm = true;
@@ -58,8 +59,8 @@ inline models::StackConfig small_gpt2() {
     return c;
 }
 
-inline models::StackConfig small_bert() {
-    models::StackConfig c = small_language_model();
+inline models::Config small_bert() {
+    models::Config c = small_language_model();
     c.block.norm_eps = models::Real(1e-12);
     c.block.scale_embeddings = false;
     c.embedding_norm = true;
@@ -70,27 +71,25 @@ inline models::StackConfig small_bert() {
 
 // Under their names in transformers.
 template <class Model>
-nn::checkpoint::StateDict state_dict_in_transformers(const Model& model, models::hugging_face::Family family,
-                                                     models::hugging_face::Head head) {
-    return models::hugging_face::state_dict(models::hugging_face::config_of(model.config, family, head),
+nn::checkpoint::StateDict state_dict_in_transformers(const Model& model,
+                                                     models::hugging_face::Family family) {
+    return models::hugging_face::state_dict(models::hugging_face::config_of(model.config, family),
                                             nn::all_parameters(model),
                                             models::hugging_face::Direction::reading);
 }
 inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
-    return state_dict_in_transformers(model, models::hugging_face::Family::gpt2,
-                                      models::hugging_face::Head::language_model);
+    return state_dict_in_transformers(model, models::hugging_face::Family::gpt2);
 }
 inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageModel& model) {
-    return state_dict_in_transformers(model, models::hugging_face::Family::bert,
-                                      models::hugging_face::Head::masked_language_model);
+    return state_dict_in_transformers(model, models::hugging_face::Family::bert);
 }
 
 // LLAMA there.
-inline models::StackConfig small_llama() {
-    models::StackConfig c = models::llama();
+inline models::Config small_llama() {
+    models::Config c = models::llama();
     c.vocabulary = 11;
     c.max_length = 9;
-    c.specials = models::StackConfig().specials;
+    c.specials = {.never = {models::kPad, models::kSos, models::kUnk}};
     c.n_layers = 2;
     c.tied = false;
     c.block.d_model = 12;
@@ -104,10 +103,10 @@ inline models::StackConfig small_llama() {
     return c;
 }
 
-inline models::ClassifierConfig small_classifier(models::Pooling pooling) {
-    models::StackConfig c = small_language_model();
+inline models::Config small_classifier(models::Pooling pooling) {
+    models::Config c = small_language_model();
     c.n_layers = 1;
-    return {.stack = c, .classes = 3, .pooling = pooling};
+    return models::with_classes(c, 3, pooling);
 }
 
 }  // namespace plaingrad::tests

@@ -282,10 +282,9 @@ class Translator(nn.Module):
         self.transformer = nn.Transformer(c['d_model'], 1, batch_first=True, custom_encoder=encoder(layers('encoder')),
                                           custom_decoder=decoder(layers('decoder')))
         self.output = nn.Linear(c['d_model'], c['tgt_vocabulary'], bias=c['output_bias'])
-        tying = c.get('tying', 'all' if c.get('tied') else 'none')
-        if tying in ('source_target', 'all'):
+        if c.get('embeddings_tied', c.get('tied')):
             self.tgt_embedding.weight = self.src_embedding.weight
-        if tying in ('target_output', 'all'):
+        if c.get('tied'):
             self.output.weight = self.tgt_embedding.weight
 
     def embed(self, which, ids):

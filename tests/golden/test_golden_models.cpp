@@ -12,7 +12,7 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-Case translator(const TransformerConfig& config) {
+Case translator(const Config& config) {
     return [=](const Golden& golden, Results& results) {
         const Transformer model(config, Rng(1));
         golden.load(model);
@@ -81,7 +81,7 @@ const Cases kModels = {
 
 Case training(const nn::AdamOptions& options) {
     return [=](const Golden& golden, Results& results) {
-        StackConfig config = small_language_model();
+        Config config = small_language_model();
         config.n_layers = 1;
         config.block.d_model = 8;
         config.block.n_heads = 2;

@@ -102,39 +102,38 @@ TEST_CASE("names: Hugging Face's GPT-2 and BERT", "[golden][names]") {
 }
 
 TEST_CASE("names: models that compute something else than GPT-2 and BERT", "[golden][names]") {
-    using Change = void (*)(StackConfig&);
+    using Change = void (*)(Config&);
     const auto gpt2_error = [](Change change) {
-        StackConfig c = small_gpt2();
+        Config c = small_gpt2();
         change(c);
         return error_of([&] { gpt2_state_dict(LanguageModel(c, Rng(1))); });
     };
-    CHECK(gpt2_error([](StackConfig&) {}) == "");
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.norm = NormPlacement::post; }),
+    CHECK(gpt2_error([](Config&) {}) == "");
+    CHECK(contains(gpt2_error([](Config& c) { c.block.norm = NormPlacement::post; }),
                    "in gpt2 norm is pre: this model has post"));
-    CHECK(gpt2_error([](StackConfig& c) { c.block.activation = nn::Activation::relu; }) == "");
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.gated = true; }),
+    CHECK(gpt2_error([](Config& c) { c.block.activation = nn::Activation::relu; }) == "");
+    CHECK(contains(gpt2_error([](Config& c) { c.block.gated = true; }),
                    "in gpt2 gated is false: this model has true"));
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.scale_embeddings = true; }),
+    CHECK(contains(gpt2_error([](Config& c) { c.block.scale_embeddings = true; }),
                    "in gpt2 scale_embeddings is false"));
     const auto bert_error = [](Change change) {
-        StackConfig c = small_bert();
+        Config c = small_bert();
         change(c);
         return error_of([&] { bert_state_dict(MaskedLanguageModel(c, Rng(1))); });
     };
-    CHECK(bert_error([](StackConfig&) {}) == "");
-    CHECK(contains(bert_error([](StackConfig& c) { c.block.norm = NormPlacement::pre; }),
-                   "in bert norm is post"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.final_norm = true; }), "in bert final_norm is false"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.block.positions = nn::Positions::sinusoidal; }),
+    CHECK(bert_error([](Config&) {}) == "");
+    CHECK(contains(bert_error([](Config& c) { c.block.norm = NormPlacement::pre; }), "in bert norm is post"));
+    CHECK(contains(bert_error([](Config& c) { c.final_norm = true; }), "in bert final_norm is false"));
+    CHECK(contains(bert_error([](Config& c) { c.block.positions = nn::Positions::sinusoidal; }),
                    "in bert positions is learned"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.block.scale_embeddings = true; }),
+    CHECK(contains(bert_error([](Config& c) { c.block.scale_embeddings = true; }),
                    "in bert scale_embeddings is false"));
 }
 
 TEST_CASE("names: saved and loaded, every bit and the metadata", "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors";
-    for (const TransformerConfig& config : {small_tied(), small_prenorm()}) {
+    for (const Config& config : {small_tied(), small_prenorm()}) {
         const Transformer model(config, Rng(1)), other(config, Rng(2));
         save_pytorch(path, model, {{"epoch", "3"}});
         CHECK_FALSE(equal(model, other));
@@ -272,7 +271,7 @@ TEST_CASE("names: one tensor under two names of a file", "[golden][names]") {
 TEST_CASE("names: torch.nn.Transformer(bias=False) has no bias anywhere, norms included", "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors";
-    const StackConfig bare = small_stack("bare");
+    const Config bare = small_stack("bare");
     const Encoder encoder(bare, Rng(1)), encoder_too(bare, Rng(2));
     const Decoder decoder(bare, Rng(3)), decoder_too(bare, Rng(4));
     const Stacks model{encoder, decoder}, other{encoder_too, decoder_too};
@@ -299,7 +298,7 @@ TEST_CASE("names: a whole model without biases computes what one does whose bias
           "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors";
-    TransformerConfig with = small_prenorm(), bare = small_prenorm();
+    Config with = small_prenorm(), bare = small_prenorm();
     bare.block.attention_bias = bare.block.feed_forward_bias = bare.block.norm_bias = bare.block.output_bias =
         false;
     const Transformer model(bare, Rng(1)), other(bare, Rng(2)), zero(with, Rng(3));

@@ -44,38 +44,27 @@ private:
     std::string text_;
 };
 
-template <class Config>
-Json common(const char* kind, const Config& c) {
+Json json_of(const char* kind, const Config& c) {
     Json json;
     json.with("kind", kind)
         .with("d_model", c.block.d_model)
         .with("n_heads", c.block.n_heads)
-        .with("d_ff", c.block.d_ff);
-    json.with("max_length", c.max_length)
+        .with("d_ff", c.block.d_ff)
+        .with("max_length", c.max_length)
         .with("norm_eps", c.block.norm_eps)
-        .with("output_bias", c.block.output_bias);
-    json.with("activation", activation_name(c.block.activation).c_str());
-    json.with("norm", c.block.norm == NormPlacement::pre ? "pre" : "post");
-    json.with("positions", c.block.positions == nn::Positions::learned ? "learned" : "sinusoidal");
-    return json.with("scale_embeddings", c.block.scale_embeddings);
-}
-
-Json json_of(const TransformerConfig& c) {
-    return common("translator", c)
+        .with("output_bias", c.block.output_bias)
+        .with("activation", activation_name(c.block.activation).c_str())
+        .with("norm", c.block.norm == NormPlacement::pre ? "pre" : "post")
+        .with("positions", c.block.positions == nn::Positions::learned ? "learned" : "sinusoidal")
+        .with("scale_embeddings", c.block.scale_embeddings)
         .with("src_vocabulary", c.src_vocabulary)
-        .with("tgt_vocabulary", c.tgt_vocabulary)
-        .with("n_layers", c.n_encoder_layers)
-        .with("final_norm", c.final_norms)
-        .with("tied", c.tying == Tying::all);
-}
-
-Json json_of(const char* kind, const StackConfig& c) {
-    return common(kind, c)
+        .with("tgt_vocabulary", c.vocabulary)
         .with("vocabulary", c.vocabulary)
         .with("n_layers", c.n_layers)
         .with("final_norm", c.final_norm)
         .with("embedding_norm", c.embedding_norm)
         .with("tied", c.tied);
+    return json;
 }
 
 Tensor numbers_of(const Tokens& ids) {
@@ -104,11 +93,11 @@ void write_all(const Folder& folder) {
         inputs.push_back({"output", y});
         nn::checkpoint::write(folder / (name + ".io.safetensors"), inputs);
     };
-    for (const TransformerConfig& config : {small_tied(), small_prenorm()}) {
+    for (const Config& config : {small_tied(), small_prenorm()}) {
         const Transformer model(config, Rng(1));
         scramble(model);
-        const std::string name = config.tying == Tying::all ? "translator_tied" : "translator";
-        save_pytorch(folder / (name + ".safetensors"), model, json_of(config).metadata());
+        const std::string name = config.tied ? "translator_tied" : "translator";
+        save_pytorch(folder / (name + ".safetensors"), model, json_of("translator", config).metadata());
         io(name, {{"0", numbers_of(src)}, {"1", numbers_of(tgt)}}, model(src, tgt, Mode::eval()));
     }
     const auto stack = [&](const std::string& name, const auto& model, const Json& json,
@@ -121,13 +110,13 @@ void write_all(const Folder& folder) {
     const auto plain = [](const auto&... arguments) { save_pytorch(arguments...); };
     stack("language_model", LanguageModel(small_language_model(), Rng(2)),
           json_of("lm", small_language_model()), plain);
-    StackConfig masked = small_bert();
+    Config masked = small_bert();
     masked.final_norm = true;
     masked.token_types = 0;
     stack("masked", MaskedLanguageModel(masked, Rng(3)), json_of("mlm", masked), plain);
-    const ClassifierConfig classifier = small_classifier(Pooling::mean);
-    stack("classifier", Classifier(classifier, Rng(4)),
-          json_of("classifier", classifier.stack).with("classes", 3), plain);
+    const Config classifier = small_classifier(Pooling::mean);
+    stack("classifier", Classifier(classifier, Rng(4)), json_of("classifier", classifier).with("classes", 3),
+          plain);
     stack("bert", MaskedLanguageModel(small_bert(), Rng(5)), json_of("bert", small_bert()),
           [](const std::string& path, const auto& model, const auto& metadata) {
               save(path, bert_state_dict(model), metadata);
@@ -139,7 +128,8 @@ void write_all(const Folder& folder) {
     save(folder / "gpt2.safetensors", gpt2_state_dict(gpt2), json_of("gpt2", small_gpt2()).metadata());
     io("gpt2", {{"0", numbers_of(tgt)}}, gpt2(tgt, Mode::eval()));
 
-    const StackConfig bare = small_language_model();
+    Config bare = small_language_model();
+    bare.n_decoder_layers = bare.n_layers;
     const Encoder encoder(bare, Rng(7));
     const Decoder decoder(bare, Rng(8));
     scramble(encoder);
@@ -175,7 +165,7 @@ TEST_CASE("PyTorch loads what we save, and agrees", "[golden][python]") {
     nn::checkpoint::write(folder / "encoder.io.safetensors", {{"0", io.tensor("0")}, {"output", y}});
     const Encoder longer(
         [] {
-            StackConfig c = small_language_model();
+            Config c = small_language_model();
             c.n_layers = 3;
             return c;
         }(),

@@ -9,15 +9,15 @@ namespace {
 
 const std::vector<int32_t> kSrcCounts = {6, 4}, kTgtCounts = {3, 5};  // as in make_golden.py
 
-StackConfig small_stack(NormPlacement norm, nn::Activation activation, bool final_norm,
-                        int64_t n_layers = 2) {
+Config small_stack(NormPlacement norm, nn::Activation activation, bool final_norm, int64_t n_layers = 2) {
     return {.vocabulary = 1,
             .n_layers = n_layers,
+            .n_decoder_layers = n_layers,
             .final_norm = final_norm,
             .block = {.d_model = 12, .n_heads = 3, .d_ff = 20, .activation = activation, .norm = norm}};
 }
 
-Case encoder(const StackConfig& config) {
+Case encoder(const Config& config) {
     return [=](const Golden& golden, Results& results) {
         const Encoder module(config, Rng(1));
         golden.load(module);
@@ -35,7 +35,7 @@ Tensor decode(const Decoder& decoder, const Tensor& tgt, const Tensor& memory) {
     return rows_of(decoder(tgt, memory, self, cross), kTgtCounts);
 }
 
-Case decoder(const StackConfig& config) {
+Case decoder(const Config& config) {
     return [=](const Golden& golden, Results& results) {
         const Decoder module(config, Rng(1));
         golden.load(module);
@@ -47,7 +47,7 @@ Case decoder(const StackConfig& config) {
     };
 }
 
-Case transformer(const StackConfig& config) {
+Case transformer(const Config& config) {
     return [=](const Golden& golden, Results& results) {
         const Encoder encoder(config, Rng(1));
         const Decoder decoder(config, Rng(2));

@@ -8,13 +8,12 @@ namespace plaingrad::tests {
 // Calls f(model) with a LanguageModel, a MaskedLanguageModel, a Classifier or a TextEncoder.
 template <class F>
 void with_model(const models::hugging_face::Folder& folder, const F& f) {
-    using models::hugging_face::Head;
-    const models::hugging_face::Config& config = folder.config;
+    const models::hugging_face::ConfigJson& config = folder.config;
     if (config.family != models::hugging_face::Family::bert)
         f(models::load_hugging_face<models::LanguageModel>(folder));
-    else if (config.head == Head::masked_language_model)
+    else if (config.kind == models::Kind::masked)
         f(models::load_hugging_face<models::MaskedLanguageModel>(folder));
-    else if (config.head == Head::classifier)
+    else if (config.kind == models::Kind::classifier)
         f(models::load_hugging_face<models::Classifier>(folder));
     else
         f(models::load_hugging_face<models::TextEncoder>(folder));

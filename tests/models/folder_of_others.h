@@ -2,7 +2,6 @@
 #pragma once
 
 #include "models/hugging_face.h"
-#include "models/hugging_face/stack.h"
 #include "models/presets.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -19,8 +18,7 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
                                           const Sizes& sizes = {}) {
     const bool llama = family != "gpt2";
     const std::string json = content("tests/golden/tokenizers/" + family + "/tokenizer.json");
-    models::hugging_face::Config c;
-    models::StackConfig s = llama ? models::llama() : models::gpt2();
+    models::Config s = llama ? models::llama() : models::gpt2();
     s.vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 900 : 501;
     s.max_length = 24;
     s.n_layers = 2;
@@ -34,9 +32,8 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
     models::LanguageModel model(s, models::Rng(1));
     stir(model);
     save_hugging_face(folder.path, model,
-                      models::hugging_face::config_of(
-                          s, llama ? models::hugging_face::Family::llama : models::hugging_face::Family::gpt2,
-                          models::hugging_face::Head::language_model));
+                      models::hugging_face::config_of(s, llama ? models::hugging_face::Family::llama
+                                                               : models::hugging_face::Family::gpt2));
     folder.write("tokenizer.json", json);
     return model;
 }
@@ -47,9 +44,7 @@ inline const std::string kBertWords =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\nlovely\nawful\n##ly\n.\n";
 template <class Model>
 Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
-    constexpr bool classifies = std::is_same_v<Model, models::Classifier>;
-    using models::hugging_face::Head;
-    models::StackConfig s = models::bert();
+    models::Config s = models::bert();
     s.vocabulary = 15;  // two more than there are words
     s.max_length = 12;
     s.n_layers = 2;
@@ -57,20 +52,12 @@ Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
     s.block.n_heads = 4;
     s.block.d_ff = 40;
     s.specials = {.start = 0, .ends = {}, .pad = 0, .never = {}};
-    const auto config = [&] {
-        if constexpr (classifies)
-            return models::ClassifierConfig{.stack = s, .classes = 3, .pooling = models::Pooling::pooler};
-        else
-            return s;
-    }();
-    Model model(config, models::Rng(1));
+    Model model(models::with_classes(s, 3, models::Pooling::pooler), models::Rng(1));
     stir(model);
-    models::hugging_face::Config c = models::hugging_face::config_of(
-        s, models::hugging_face::Family::bert,
-        classifies                                           ? Head::classifier
-        : std::is_same_v<Model, models::MaskedLanguageModel> ? Head::masked_language_model
-                                                             : Head::none);
-    c.labels = {"sad", "glad", "in between"};
+    models::hugging_face::ConfigJson c =
+        models::hugging_face::config_of(model.config, models::hugging_face::Family::bert);
+    if (model.config.kind == models::Kind::classifier)
+        c.labels = {"sad", "glad", "in between"};
     save_hugging_face(folder.path, model, c);
     folder.write("vocab.txt", words);
     return model;

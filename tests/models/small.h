@@ -23,14 +23,14 @@ using Ids = std::vector<int32_t>;
 using Sentences = std::vector<Ids>;
 
 // A preset's properties at a small size: no size is a multiple of 16, heads are 4 wide.
-inline models::TransformerConfig small(std::string_view preset, int64_t vocabulary = 11) {
-    models::TransformerConfig c = models::preset(preset);
-    c.src_vocabulary = c.tgt_vocabulary = vocabulary;
+inline models::Config small(std::string_view preset, int64_t vocabulary = 11) {
+    models::Config c = models::preset(preset);
+    c.src_vocabulary = c.vocabulary = vocabulary;
     c.max_length = 50;
     c.block.d_model = 12;
     c.block.n_heads = 3;
     c.block.d_ff = 20;
-    c.n_encoder_layers = c.n_decoder_layers = 2;
+    c.n_layers = c.n_decoder_layers = 2;
     return c;
 }
 
@@ -38,31 +38,26 @@ inline models::TransformerConfig small(std::string_view preset, int64_t vocabula
 inline const std::vector<std::string> kKinds = {"paper", "blog", "prenorm", "chapter", "notebook"};
 
 // How many parameters a Transformer has, by formula.
-inline int64_t expected_parameter_count(const models::TransformerConfig& c) {
-    using models::Tying;
+inline int64_t expected_parameter_count(const models::Config& c) {
     const int64_t d = c.block.d_model;
     const int64_t attention = 4 * d * d + (c.block.attention_bias ? 4 * d : 0);
     const int64_t feed_forward = 2 * d * c.block.d_ff + (c.block.feed_forward_bias ? c.block.d_ff + d : 0);
     const int64_t norm = 2 * d;
-    const int64_t encoder = c.n_encoder_layers * (attention + feed_forward + 2 * norm);
+    const int64_t encoder = c.n_layers * (attention + feed_forward + 2 * norm);
     const int64_t decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
-    const int64_t final_norms = c.final_norms ? 2 * norm : 0;
+    const int64_t final_norm = c.final_norm ? 2 * norm : 0;
     const int64_t positions = c.block.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
-    const int64_t src = c.src_vocabulary * d, tgt = c.tgt_vocabulary * d;
-    const int64_t tables = c.tying == Tying::none            ? src + 2 * tgt
-                           : c.tying == Tying::source_target ? 2 * tgt
-                           : c.tying == Tying::target_output ? src + tgt
-                                                             : tgt;
-    return encoder + decoder + final_norms + positions + tables +
-           (c.block.output_bias ? c.tgt_vocabulary : 0);
+    const int64_t src = c.src_vocabulary * d, tgt = c.vocabulary * d;
+    const int64_t tables = (c.embeddings_tied ? 0 : src) + (c.tied ? tgt : 2 * tgt);
+    return encoder + decoder + final_norm + positions + tables + (c.block.output_bias ? c.vocabulary : 0);
 }
 
 // The same for the models with one stack: as in GPT, in BERT, in the paper and in Llama; two that change what
 // the first three have in common; and the paper's with one part of Llama's each.
-inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary = 11) {
+inline models::Config small_stack(std::string_view kind, int64_t vocabulary = 11) {
     using enum models::NormPlacement;
-    models::StackConfig c;  // "paper": post-norm, sinusoids, scaled, ReLU, an output layer of its own
-    if (kind == "gpt2") {   // pre-norm, final norm, learned positions, tanh GELU, tied, output without bias
+    models::Config c;      // "paper": post-norm, sinusoids, scaled, ReLU, an output layer of its own
+    if (kind == "gpt2") {  // pre-norm, final norm, learned positions, tanh GELU, tied, output without bias
         c = models::gpt2();
     } else if (kind == "bert") {  // post-norm, a norm after the embedding, learned positions, erf GELU, tied
         c = models::bert();
@@ -100,8 +95,9 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
     } else if (kind != "paper") {
         throw autograd::Error("no stack of the kind " + std::string(kind));
     }
+    c.kind = models::Kind::causal;
     c.vocabulary = vocabulary;
-    c.specials = models::StackConfig().specials;
+    c.specials = {.never = {models::kPad, models::kSos, models::kUnk}};
     c.max_length = 40;
     c.block.d_model = 12;
     c.block.n_heads = 3;
@@ -290,7 +286,7 @@ inline autograd::Tokens classes(const Sentences& s) {
 
 inline std::vector<Real> train(const models::Classifier& model, int steps, int batch, uint64_t seed) {
     return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
-        const Sentences s = random_batch(batch, seed, step, model.config.stack.vocabulary);
+        const Sentences s = random_batch(batch, seed, step, model.config.vocabulary);
         return autograd::cross_entropy(model(padded(s), mode), classes(s));
     });
 }

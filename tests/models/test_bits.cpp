@@ -17,11 +17,11 @@ struct Run {
 
 // With a batch of 64 every kind of kernel divides its work among threads.
 Run steps(int count, int batch) {
-    TransformerConfig c = small("blog", 40);
+    Config c = small("blog", 40);
     c.block.d_model = 68;
     c.block.n_heads = 4;
     c.block.d_ff = 132;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.n_layers = c.n_decoder_layers = 1;
     c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
     const Transformer model(c, Rng(3));
@@ -85,8 +85,8 @@ TEST_CASE("bits: the same seed gives the same run, another seed another", "[mode
 namespace {
 
 // 68 wide: no size is a multiple of 16, and every option is on or has a rate.
-StackConfig wide(const std::string& kind) {
-    StackConfig c = small_stack(kind, 40);
+Config wide(const std::string& kind) {
+    Config c = small_stack(kind, 40);
     c.block.d_model = 68;
     c.block.n_heads = 4;
     c.block.d_ff = 132;
@@ -96,7 +96,7 @@ StackConfig wide(const std::string& kind) {
     return c;
 }
 
-template <class Model, class Config>
+template <class Model>
 Run run_of(const Config& config, int steps, int batch) {
     const Model model(config, Rng(3));
     Run run;
@@ -111,7 +111,7 @@ std::vector<Run> one_stack_runs(int count, int batch) {
             run_of<LanguageModel>(wide("mixed"), count, batch),
             run_of<LanguageModel>(wide("llama"), count, batch),
             run_of<MaskedLanguageModel>(wide("bert"), count, batch),
-            run_of<Classifier>(ClassifierConfig{.stack = wide("bert"), .classes = 2}, count, batch)};
+            run_of<Classifier>(with_classes(wide("bert"), 2), count, batch)};
 }
 
 std::vector<Run> one_stack_runs_at_one_thread(int count, int batch) {
@@ -152,9 +152,8 @@ TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[m
     // 12 wide: the factor of the embeddings, √12, is rounded; so are the shares of a text's tokens in its
     // mean.
     const auto run = [] {
-        return std::vector<Run>{
-            run_of<Transformer>(small("paper"), 4, 4),
-            run_of<Classifier>(ClassifierConfig{.stack = small_stack("bert"), .classes = 2}, 4, 4)};
+        return std::vector<Run>{run_of<Transformer>(small("paper"), 4, 4),
+                                run_of<Classifier>(with_classes(small_stack("bert"), 2), 4, 4)};
     };
     const std::vector<Run> expected = run();
     for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
@@ -171,7 +170,7 @@ TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[m
 namespace {
 
 uint64_t trained(const std::string& kind, Precision precision = {}) {
-    TransformerConfig config = small(kind);
+    Config config = small(kind);
     config.block.precision = precision;
     const Transformer model(config, Rng(7));
     train(model, 10, 4, 8);
@@ -233,11 +232,10 @@ TEST_CASE("bits: golden hashes of models with one stack", "[models][bits][lm][ml
         CHECK(run_of<LanguageModel>(small_stack("gpt2"), 10, 4).weights == 0x5686127ccd0902f8u);
         CHECK(run_of<LanguageModel>(small_stack("bare"), 10, 4).weights == 0x31b01c9363f56d92u);
         CHECK(run_of<LanguageModel>(small_stack("llama"), 10, 4).weights == 0xd248603121ede321u);
-        StackConfig bert = small_stack("bert");
+        Config bert = small_stack("bert");
         CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).weights == 0x939e8585178ef383u);
         bert.token_types = 0;
         CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).weights == 0x27a01cdfcb19d011u);
-        CHECK(run_of<Classifier>(ClassifierConfig{.stack = bert, .classes = 2}, 10, 4).weights ==
-              0xc512ae0d9c34af25u);
+        CHECK(run_of<Classifier>(with_classes(bert, 2), 10, 4).weights == 0xc512ae0d9c34af25u);
     });
 }

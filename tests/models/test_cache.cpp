@@ -36,7 +36,7 @@ int32_t token(std::size_t b, int t) {
 // Steps `steps` times, each token different in each sentence; before step i, select(plan[i]) if not empty.
 void compare(const std::string& kind, const Sentences& sources, int steps,
              const std::vector<std::pair<int, Ids>>& plan, Precision precision = {}) {
-    TransformerConfig config = small(kind);
+    Config config = small(kind);
     config.block.precision = precision;
     const Transformer model(config, Rng(5));
     const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
@@ -157,7 +157,7 @@ TEST_CASE("cache: attention's weights are those of the filled positions", "[mode
 TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder layers but one",
           "[models][decoding]") {
     compare("blog", sentences({1}, 4), 18, {});
-    TransformerConfig c = small("prenorm");
+    Config c = small("prenorm");
     c.block.n_heads = 1;
     c.n_decoder_layers = 1;
     const Transformer model(c, Rng(6));
@@ -168,7 +168,7 @@ TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder lay
 }
 
 TEST_CASE("cache: rows that do not exist are an error", "[models][decoding]") {
-    models::TransformerConfig config = models::preset("blog");
+    models::Config config = models::preset("blog");
     config.max_length = 8;
     const models::Transformer model(config, autograd::Rng(1));
     const auto stepper = model.start(Tokens(1, 2, {4, 5}, models::kPad));
@@ -178,7 +178,7 @@ TEST_CASE("cache: rows that do not exist are an error", "[models][decoding]") {
 }
 
 TEST_CASE("cache: errors", "[models][decoding]") {
-    TransformerConfig c = small("paper");
+    Config c = small("paper");
     c.max_length = 4;
     const Transformer model(c, Rng(7));
     CHECK(contains(error_of([&] { model.start(padded(sentences({5}, 6))); }), "maximum length of 4"));

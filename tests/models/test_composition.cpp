@@ -69,13 +69,13 @@ TEST_CASE("composition: the model has the figure's parts in the figure's order",
 }
 
 TEST_CASE("composition: both norm placements differ, and final norms go with either", "[models]") {
-    TransformerConfig c = small("paper");
+    Config c = small("paper");
     const autograd::Tokens src = padded(sentences({5, 2}, 1));
     std::vector<Tensor> memories;
     for (const NormPlacement norm : {NormPlacement::post, NormPlacement::pre}) {
-        for (const bool final_norms : {false, true}) {
+        for (const bool final_norm : {false, true}) {
             c.block.norm = norm;
-            c.final_norms = final_norms;
+            c.final_norm = final_norm;
             const Transformer m(c, Rng(1));
             stir(m);
             memories.push_back(m.encode(src, kEval));
@@ -107,10 +107,10 @@ TEST_CASE("composition: the input is the embedding, times √d_model if configur
 }
 
 TEST_CASE("composition: a layer's dropout is on its output, before it is added", "[models]") {
-    TransformerConfig c = small("paper");
+    Config c = small("paper");
     c.block.norm = NormPlacement::pre;  // so that the sum is visible
     c.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
-    const Residual residual(encoder_stack(c), Rng(1));
+    const Residual residual(c, Rng(1));
     const Tensor x = random({2, 3, 12}, 1), f = Tensor::full({2, 3, 12}, 4);
     const Tensor y = residual(x, Mode::train(Rng(2)), [&](const Tensor&) { return f; });
     int dropped = 0;

@@ -15,44 +15,47 @@ using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 
 TEST_CASE("config: the defaults are the paper's base model", "[models][config]") {
-    const TransformerConfig c;
+    const Config c;
     CHECK(c.block.d_model == 512);
     CHECK(c.block.n_heads == 8);
     CHECK(c.block.d_ff == 2048);
-    CHECK((c.n_encoder_layers == 6 && c.n_decoder_layers == 6));
-    CHECK((c.src_vocabulary == 0 && c.tgt_vocabulary == 0));  // they are the data's
+    CHECK((c.n_layers == 6 && c.n_decoder_layers == 6));
+    CHECK((c.src_vocabulary == 0 && c.vocabulary == 0));  // they are the data's
     CHECK((c.block.dropout.embeddings == Real(0.1) && c.block.dropout.sublayers == Real(0.1)));
     CHECK((c.block.dropout.feed_forward == 0 && c.block.dropout.attention == 0));
     CHECK(c.block.activation == nn::Activation::relu);
     CHECK(c.block.norm == NormPlacement::post);
-    CHECK_FALSE(c.final_norms);
+    CHECK_FALSE(c.final_norm);
     CHECK(c.block.positions == nn::Positions::sinusoidal);
     CHECK(c.block.scale_embeddings);
+    CHECK_FALSE((c.embedding_norm || c.embeddings_tied || c.tied));
+    CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias && c.block.output_bias));
+    CHECK(c.block.init == nn::Init::xavier);
     CHECK((kPad == 0 && kSos == 1 && kEos == 2 && kUnk == 3 && kFirstFreeId == 4));
 }
 
 TEST_CASE("config: an invalid configuration is refused, naming the field", "[models][config]") {
     struct Row {
         const char* named;
-        std::function<void(TransformerConfig&)> change;
+        std::function<void(Config&)> change;
     };
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const std::vector<Row> rows = {
         {"vocabulary must not be empty: got 0", [](auto& c) { c.src_vocabulary = 0; }},
-        {"vocabulary must not be empty: got -1", [](auto& c) { c.tgt_vocabulary = -1; }},
+        {"vocabulary must not be empty: got -1", [](auto& c) { c.vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
         {"d_model", [](auto& c) { c.block.d_model = 0; }},
         {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
         {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
         {"n_heads = 0", [](auto& c) { c.block.n_heads = 0; }},
         {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
-        {"layers", [](auto& c) { c.n_encoder_layers = -1; }},
+        {"layers", [](auto& c) { c.n_layers = -1; }},
         {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
         {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
         {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
         {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
         {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
-        {"11 and 12", [](auto& c) { c.tgt_vocabulary = 12; }},
+        {"11 and 12", [](auto& c) { c.vocabulary = 12; }},
         {"start = 11", [](auto& c) { c.specials.start = 11; }},
         {"ends = 1000000",
          [](auto& c) {
@@ -62,11 +65,11 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
         {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
         {"never = 11", [](auto& c) { c.specials.never = {11}; }},
         {"config.norm: value 2", [](auto& c) { c.block.norm = NormPlacement::count; }},
-        {"config.tying: value 4", [](auto& c) { c.tying = Tying::count; }},
     };
     CHECK(error_of([] { check_config(small("paper")); }) == "");
+    CHECK(contains(error_of([] { check_config(small("paper").as(Kind::count)); }), "config.kind: value 5"));
     for (const Row& r : rows) {
-        TransformerConfig c = small("paper");
+        Config c = small("paper");
         r.change(c);
         const std::string error = error_of([&] { check_config(c); });
         INFO(error);
@@ -76,37 +79,38 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
 }
 
 TEST_CASE("config: two vocabularies may differ if the embeddings are not shared", "[models][config]") {
-    for (const Tying tying : {Tying::none, Tying::target_output}) {
-        TransformerConfig c = small("paper");
-        c.tying = tying;
-        c.tgt_vocabulary = 14;
+    for (const bool tied : {false, true}) {
+        Config c = small("paper");
+        c.embeddings_tied = false, c.tied = tied;
+        c.vocabulary = 14;
         const Transformer m(c, Rng(1));
         CHECK(m(padded({{10}}), padded({{13}}), Mode::eval()).shape() == Shape({1, 1, 14}));
     }
-    TransformerConfig c = small("paper");
-    c.tying = Tying::source_target;
-    c.tgt_vocabulary = 14;
+    Config c = small("paper");
+    c.embeddings_tied = true;
+    c.vocabulary = 14;
     CHECK(contains(error_of([&] { check_config(c); }), "11 and 14"));
 }
 
 TEST_CASE("config: the parameter count by formula, for every combination", "[models][config]") {
     int built = 0;
-    for (const Tying tying : {Tying::none, Tying::source_target, Tying::target_output, Tying::all}) {
-        for (int bits = 0; bits < 32; ++bits) {
-            TransformerConfig c = small("paper");
-            c.tying = tying;
+    for (const bool embeddings_tied : {false, true}) {
+        for (int bits = 0; bits < 64; ++bits) {
+            Config c = small("paper");
+            c.embeddings_tied = embeddings_tied;
+            c.tied = bits & 32;
             c.block.attention_bias = bits & 1;
             c.block.feed_forward_bias = bits & 2;
             c.block.output_bias = bits & 4;
-            c.final_norms = bits & 8;
+            c.final_norm = bits & 8;
             c.block.positions = bits & 16 ? nn::Positions::learned : nn::Positions::sinusoidal;
-            c.n_encoder_layers = 1;
+            c.n_layers = 1;
             c.n_decoder_layers = bits % 3;
-            if (tying == Tying::none || tying == Tying::target_output)
-                c.tgt_vocabulary = 9;
+            if (!embeddings_tied)
+                c.vocabulary = 9;
             const Transformer m(c, Rng(1));
             CHECK(nn::parameter_count(m) == expected_parameter_count(c));
-            CHECK(m.encoder.final_norm.has_value() == c.final_norms);
+            CHECK(m.encoder.final_norm.has_value() == c.final_norm);
             ++built;
         }
     }
@@ -115,30 +119,14 @@ TEST_CASE("config: the parameter count by formula, for every combination", "[mod
 
 // ---- Models with one stack.
 
-TEST_CASE("config: a stack's defaults are the paper's sizes too", "[models][config]") {
-    const StackConfig c;
-    const TransformerConfig paper;
-    CHECK((c.vocabulary == 0 && c.max_length == paper.max_length));
-    CHECK((c.block.d_model == 512 && c.block.n_heads == 8 && c.block.d_ff == 2048 && c.n_layers == 6));
-    CHECK((c.block.activation == paper.block.activation && c.block.norm == paper.block.norm &&
-           c.block.norm_eps == paper.block.norm_eps));
-    CHECK((c.block.positions == paper.block.positions &&
-           c.block.scale_embeddings == paper.block.scale_embeddings));
-    CHECK_FALSE((c.final_norm || c.embedding_norm || c.tied));
-    CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias && c.block.output_bias));
-    CHECK((c.block.dropout.embeddings == Real(0.1) && c.block.dropout.sublayers == Real(0.1)));
-    CHECK((c.block.dropout.feed_forward == 0 && c.block.dropout.attention == 0));
-    CHECK((c.block.init == nn::Init::xavier && paper.block.init == nn::Init::xavier));
-}
-
 TEST_CASE("config: an invalid stack is refused, naming the field", "[models][config]") {
     struct Row {
         const char* named;
-        std::function<void(StackConfig&)> change;
+        std::function<void(Config&)> change;
     };
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const auto rotary = [](const std::function<void(nn::RotaryOptions&)>& change) {
-        return [change](StackConfig& c) {
+        return [change](Config& c) {
             c.block.positions = nn::Positions::rotary;
             c.block.rotary.scaling = nn::RotaryScaling::llama3;
             change(c.block.rotary);
@@ -176,26 +164,26 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
     };
     CHECK(error_of([] { check_config(small_stack("gpt2")); }) == "");
     for (const Row& r : rows) {
-        StackConfig c = small_stack("gpt2");
+        Config c = small_stack("gpt2");
         r.change(c);
         const std::string error = error_of([&] { check_config(c); });
         INFO(error);
         CHECK(contains(error, r.named));
         CHECK(error_of([&] { LanguageModel(c, Rng(1)); }) == error);
         CHECK(error_of([&] { MaskedLanguageModel(c, Rng(1)); }) == error);
-        CHECK(error_of([&] { Classifier({.stack = c, .classes = 2}, Rng(1)); }) == error);
+        CHECK(error_of([&] { Classifier(with_classes(c, 2), Rng(1)); }) == error);
     }
 }
 
 TEST_CASE("config: the smallest sizes are allowed", "[models][config]") {
-    StackConfig c = {.vocabulary = 4, .max_length = 1, .n_layers = 0};
+    Config c = {.kind = Kind::causal, .vocabulary = 4, .max_length = 1, .n_layers = 0};
     c.block.d_model = c.block.d_ff = c.block.n_heads = 1;
     CHECK(error_of([&] { check_config(c); }) == "");
     CHECK(LanguageModel(c, Rng(1))(padded({{3}}), Mode::eval()).shape() == Shape({1, 1, 4}));
 }
 
 TEST_CASE("config: a classifier's own fields", "[models][config]") {
-    ClassifierConfig c = {.stack = small_stack("bert")};
+    Config c = small_stack("bert").as(Kind::classifier);
     CHECK((c.classes == 0 && c.pooled_dropout == -1));  // the number of classes must be given
     c.classes = 2;
     for (const Real rate : {Real(-1), Real(0), Real(0.9)}) {
@@ -211,22 +199,22 @@ TEST_CASE("config: a classifier's own fields", "[models][config]") {
 TEST_CASE("config: the parameter count of every possible stack", "[models][config]") {
     for (int bits = 0; bits < 512; ++bits) {
         const auto on = [bits](int bit) { return (bits >> bit & 1) == 1; };
-        const StackConfig c = {
-            .vocabulary = 7,
-            .max_length = 5,
-            .n_layers = bits % 3,
-            .final_norm = on(0),
-            .embedding_norm = on(2),
-            .tied = on(3),
-            .block = {.d_model = 4,
-                      .n_heads = 2,
-                      .d_ff = 6,
-                      .positions = on(1) ? nn::Positions::learned : nn::Positions::sinusoidal,
-                      .attention_bias = on(4),
-                      .feed_forward_bias = on(5),
-                      .norm_bias = on(6),
-                      .output_bias = on(7),
-                      .init = on(8) ? nn::Init::gpt2 : nn::Init::pytorch}};
+        const Config c = {.kind = Kind::causal,
+                          .vocabulary = 7,
+                          .max_length = 5,
+                          .n_layers = bits % 3,
+                          .final_norm = on(0),
+                          .embedding_norm = on(2),
+                          .tied = on(3),
+                          .block = {.d_model = 4,
+                                    .n_heads = 2,
+                                    .d_ff = 6,
+                                    .positions = on(1) ? nn::Positions::learned : nn::Positions::sinusoidal,
+                                    .attention_bias = on(4),
+                                    .feed_forward_bias = on(5),
+                                    .norm_bias = on(6),
+                                    .output_bias = on(7),
+                                    .init = on(8) ? nn::Init::gpt2 : nn::Init::pytorch}};
         const int64_t norm = on(6) ? 8 : 4;
         const int64_t attention = 4 * 16 + (on(4) ? 16 : 0), feed_forward = 2 * 24 + (on(5) ? 6 + 4 : 0);
         const int64_t backbone = 7 * 4 + (on(1) ? 5 * 4 : 0) + (on(2) ? norm : 0) + (on(0) ? norm : 0) +
@@ -234,7 +222,7 @@ TEST_CASE("config: the parameter count of every possible stack", "[models][confi
         const int64_t output = (on(3) ? 0 : 7 * 4) + (on(7) ? 7 : 0);
         CHECK(nn::parameter_count(LanguageModel(c, Rng(1))) == backbone + output);
         CHECK(nn::parameter_count(MaskedLanguageModel(c, Rng(1))) == backbone + 4 * 4 + 4 + norm + output);
-        const ClassifierConfig classifier = {.stack = c, .classes = 3};
+        const Config classifier = with_classes(c, 3);
         CHECK(nn::parameter_count(Classifier(classifier, Rng(1))) == backbone + 4 * 3 + 3);
         // Known before a model is built: the matrices alone, and no output layer but a classifier's.
         const int64_t matrices = (7 + (on(1) ? 5 : 0)) * 4 + bits % 3 * (4 * 16 + 2 * 24);
@@ -243,7 +231,8 @@ TEST_CASE("config: the parameter count of every possible stack", "[models][confi
     }
     // As a file may claim: a sum beyond what an integer holds.
     constexpr double most = 9223372036854775807.0;
-    const StackConfig vast = {.vocabulary = 7, .token_types = INT64_MAX, .block = {.d_model = 4}};
+    const Config vast = {
+        .kind = Kind::masked, .vocabulary = 7, .token_types = INT64_MAX, .block = {.d_model = 4}};
     CHECK(least_parameters(vast) >= 4 * most);
 }
 
@@ -285,16 +274,16 @@ struct Changer {
     }
 };
 
-template <class Config>
+template <class T>
 Changer visit_of() {
-    Config config;
+    T config;
     Changer changer;
-    Config::fields(config, changer);
+    T::fields(config, changer);
     return changer;
 }
-template <class Config>
+template <class T>
 std::size_t visited() {
-    return visit_of<Config>().names.size();
+    return visit_of<T>().names.size();
 }
 
 // Configurations that differ from `block` in one field: another number, the other of yes and no, each other
@@ -326,17 +315,14 @@ TEST_CASE("config: the visit reaches every member", "[models][config]") {
     CHECK(visited<Specials>() == members<Specials>());
     // The fields of the block and of the specials count for these two members.
     const std::size_t inner = members<BlockConfig>() + members<Specials>() - 2;
-    CHECK(visited<StackConfig>() == members<StackConfig>() + inner);
-    CHECK(visited<TransformerConfig>() == members<TransformerConfig>() + inner);
-    CHECK(visited<ClassifierConfig>() == members<ClassifierConfig>() - 1 + visited<StackConfig>());
+    CHECK(visited<Config>() == members<Config>() + inner);
     CHECK(visit_of<BlockConfig>().rates == members<DropoutRates>());
 }
 
 // A field that a file has but no layer uses would be silently ignored.
 TEST_CASE("config: each field of a block changes the model", "[models][config]") {
     const autograd::Tokens text = framed(sentences({5, 2, 7}, 1));
-    StackConfig config =
-        small_stack("mixed");  // it has every norm, and no norm has a bias, whatever its kind
+    Config config = small_stack("mixed");  // it has every norm, and no norm has a bias, whatever its kind
     BlockConfig& b = config.block;
     b.n_heads = 4, b.n_kv_heads = 1, b.head_dim = 8;
     b.attention_bias = true;

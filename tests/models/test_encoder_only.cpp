@@ -17,14 +17,14 @@ namespace {
 const Mode kEval = Mode::eval();
 const std::vector<Pooling> kPoolings = {Pooling::mean, Pooling::first};
 
-MaskedLanguageModel masked_model(const StackConfig& c) {
+MaskedLanguageModel masked_model(const Config& c) {
     MaskedLanguageModel model(c, Rng(1));
     stir(model);
     return model;
 }
 
 Classifier classifier(const std::string& kind, Pooling pooling) {
-    Classifier model({.stack = small_stack(kind), .classes = 3, .pooling = pooling}, Rng(1));
+    Classifier model(with_classes(small_stack(kind), 3, pooling), Rng(1));
     stir(model);
     return model;
 }
@@ -170,8 +170,7 @@ TEST_CASE("classifier: the mean of the real tokens, or the first", "[models][cla
             nn::Probe seen;
             CHECK(same_bits(m(ids, Mode::eval(&seen)), logits));
             for (const EncoderLayer& layer : m.backbone.encoder.layers)
-                CHECK(seen.of(layer).shape() ==
-                      Shape({ids.batch(), ids.length(), m.config.stack.block.d_model}));
+                CHECK(seen.of(layer).shape() == Shape({ids.batch(), ids.length(), m.config.block.d_model}));
             CHECK(same_bits(nn::clone(m)(ids, kEval), logits));
         }
 }
@@ -207,7 +206,7 @@ TEST_CASE("encoders: a text without any token is refused by all encoders", "[mod
         return contains(error, "sequence 1 of the batch is empty");
     };
     const MaskedLanguageModel masked(small_stack("bert"), Rng(1));
-    const Classifier classes({.stack = small_stack("bert"), .classes = 3}, Rng(1));
+    const Classifier classes(with_classes(small_stack("bert"), 3), Rng(1));
     const Transformer translator(small("paper"), Rng(1));
     CHECK(refused(error_of([&] { masked(ids, kEval); })));
     CHECK(refused(error_of([&] { classes(ids, kEval); })));
@@ -218,9 +217,9 @@ TEST_CASE("encoders: a text without any token is refused by all encoders", "[mod
 }
 
 TEST_CASE("classifier: dropout is applied before the output", "[models][classifier]") {
-    ClassifierConfig c = {.stack = small_stack("bert"), .classes = 3};
-    c.stack.n_layers = 0;
-    c.stack.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
+    Config c = with_classes(small_stack("bert"), 3);
+    c.n_layers = 0;
+    c.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
     const Classifier model(c, Rng(1));
     const Tokens ids = padded(sentences({6, 3}, 4));
     const Tensor one = model(ids, Mode::train(Rng(1)));
@@ -230,10 +229,10 @@ TEST_CASE("classifier: dropout is applied before the output", "[models][classifi
 }
 
 TEST_CASE("encoder-only models: errors", "[models][mlm][classifier]") {
-    ClassifierConfig c = {.stack = small_stack("bert"), .classes = 2};
-    c.stack.max_length = 4;
+    Config c = with_classes(small_stack("bert"), 2);
+    c.max_length = 4;
     const Classifier model(c, Rng(1));
-    const MaskedLanguageModel masked(c.stack, Rng(1));
+    const MaskedLanguageModel masked(c, Rng(1));
     CHECK(error_of([&] { model(padded({{4}, {5, 6, 7, 8}}), kEval); }) == "");
     CHECK(contains(error_of([&] {
                        model(padded({{4, 5}, {}, {4}}), kEval);
@@ -250,9 +249,9 @@ TEST_CASE("encoder-only models: errors", "[models][mlm][classifier]") {
                        "two classes: got " + std::to_string(classes)));
     }
     c.classes = 2;
-    c.stack.block.n_heads = 5;
+    c.block.n_heads = 5;
     CHECK(contains(error_of([&] { Classifier(c, Rng(1)); }), "n_heads = 5"));
-    CHECK(contains(error_of([&] { MaskedLanguageModel(c.stack, Rng(1)); }), "n_heads = 5"));
+    CHECK(contains(error_of([&] { MaskedLanguageModel(c, Rng(1)); }), "n_heads = 5"));
 }
 
 TEST_CASE("encoder-only models: an empty batch", "[models][mlm][classifier]") {
@@ -262,7 +261,7 @@ TEST_CASE("encoder-only models: an empty batch", "[models][mlm][classifier]") {
 }
 
 TEST_CASE("encoder-only models: both learn", "[models][mlm][classifier]") {
-    StackConfig c = small_stack("bert", 8);
+    Config c = small_stack("bert", 8);
     c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
     c.block.dropout = {.embeddings = 0, .sublayers = 0};
     const MaskedLanguageModel masked(c, Rng(4));
@@ -270,7 +269,7 @@ TEST_CASE("encoder-only models: both learn", "[models][mlm][classifier]") {
     CHECK(restored.front() > Real(1.5));
     CHECK(restored.back() < restored.front() - Real(0.4));
     for (const Pooling pooling : kPoolings) {
-        const Classifier model({.stack = c, .classes = 2, .pooling = pooling}, Rng(4));
+        const Classifier model(with_classes(c, 2, pooling), Rng(4));
         const std::vector<Real> losses = train(model, 60, 12, 5);
         CHECK(losses.front() > Real(0.5));
         CHECK(losses.back() < losses.front() - Real(0.25));

@@ -12,7 +12,7 @@ using autograd::Tokens;
 namespace {
 
 LanguageModel stirred(const std::string& kind, int64_t max_length = 40) {
-    StackConfig c = small_stack(kind);
+    Config c = small_stack(kind);
     c.max_length = max_length;
     LanguageModel model(c, Rng(1));
     stir(model);

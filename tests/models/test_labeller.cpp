@@ -174,9 +174,9 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
 
 TEST_CASE("a Labeller reads a text of invisible characters as one unknown word", "[models][labeller]") {
     auto tokenizer = models::text::learn_features({"a good day", "a bad day"}, {.min_count = 1});
-    models::ClassifierConfig config = {.stack = small_stack("bert"), .classes = 2};
-    config.stack.vocabulary = tokenizer.size();
-    config.stack.token_types = 0;
+    models::Config config = models::with_classes(small_stack("bert"), 2);
+    config.vocabulary = tokenizer.size();
+    config.token_types = 0;
     const Labeller l = {models::Classifier(config, models::Rng(1)), std::move(tokenizer), {"bad", "good"}};
     const std::string invisible = "\xe2\x80\x8b";  // U+200B
     CHECK(l.encode(invisible).ids == Ids{models::kUnk});

@@ -15,7 +15,7 @@ namespace {
 
 const Mode kEval = Mode::eval();
 
-LanguageModel stirred(const StackConfig& c) {
+LanguageModel stirred(const Config& c) {
     LanguageModel model(c, Rng(1));
     stir(model);
     return model;
@@ -80,7 +80,7 @@ TEST_CASE("language model cache: while the cache grows, up to the last position"
 TEST_CASE("language model cache: on every instruction set, at any number of threads",
           "[models][lm][decoding][threads]") {
     for (const char* const kind : {"gpt2", "llama"}) {
-        StackConfig c = small_stack(kind);
+        Config c = small_stack(kind);
         c.block.d_model = 68;
         c.block.n_heads = 4;
         c.block.d_ff = 132;
@@ -185,7 +185,7 @@ TEST_CASE("language model cache: a search computes no logits of a prompt but the
 TEST_CASE("language model cache: an error leaves it unchanged", "[models][lm][decoding]") {
     for (const char* kind : {"gpt2", "paper"}) {
         INFO(kind);
-        StackConfig c = small_stack(kind);
+        Config c = small_stack(kind);
         c.max_length = 6;
         const LanguageModel model = stirred(c);
         const Tokens ids = drawn(2, 6, 7);

@@ -17,7 +17,7 @@ namespace {
 
 const Mode kEval = Mode::eval();
 
-LanguageModel stirred(const StackConfig& c, uint64_t seed = 1) {
+LanguageModel stirred(const Config& c, uint64_t seed = 1) {
     LanguageModel model(c, Rng(seed));
     stir(model);
     return model;
@@ -32,7 +32,7 @@ bool same_rows(const Tensor& a, int64_t in_a, const Tensor& b, int64_t in_b, int
 }
 
 Tensor composed(const LanguageModel& m, const Tokens& ids) {
-    const StackConfig& c = m.config;
+    const Config& c = m.config;
     const InputEmbedding& e = m.backbone.embedding;
     const Tensor scaled =
         autograd::embedding(e.tokens.table, ids) * (c.block.scale_embeddings ? std::sqrt(Real(12)) : 1);
@@ -171,7 +171,7 @@ TEST_CASE("language model: a tied matrix is a single one, and its gradient is th
           "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
-        StackConfig c = small_stack(kind);
+        Config c = small_stack(kind);
         c.tied = true;
         const LanguageModel tied = stirred(c);
         c.tied = false;
@@ -228,7 +228,7 @@ TEST_CASE("language model: dropout only in training, each with its own random st
 TEST_CASE("language model: each kind of dropout acts alone, at its rate", "[models][lm]") {
     const Tokens ids = padded(sentences({6, 3}, 1));
     const auto zeros = [&](const DropoutRates& rates) {  // does the output differ from evaluation's?
-        StackConfig c = small_stack("gpt2");
+        Config c = small_stack("gpt2");
         c.block.dropout = rates;
         const LanguageModel m = stirred(c);
         return !same_bits(m(ids, Mode::train(Rng(2))), m(ids, kEval));
@@ -244,7 +244,7 @@ TEST_CASE("language model: each kind of dropout acts alone, at its rate", "[mode
 TEST_CASE("language model: the input's dropout comes after its norm", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
-        StackConfig c = small_stack(kind);
+        Config c = small_stack(kind);
         c.block.dropout.embeddings = Real(0.5);
         const LanguageModel m = stirred(c);
         const Tokens ids = padded(sentences({6, 6}, 1));
@@ -260,7 +260,7 @@ TEST_CASE("language model: the input's dropout comes after its norm", "[models][
 }
 
 TEST_CASE("language model: GPT-2 begins with the published initial values", "[models][lm][init]") {
-    StackConfig c = gpt2();
+    Config c = gpt2();
     c.vocabulary = 300;
     c.specials = {};  // and none of its 50257 ids
     c.max_length = 64;
@@ -298,7 +298,7 @@ TEST_CASE("language model: each part of today's block by itself trains", "[model
 TEST_CASE("language model: errors, and the smallest models", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
-        StackConfig c = small_stack(kind);
+        Config c = small_stack(kind);
         c.max_length = 4;
         const LanguageModel model(c, Rng(1));
         CHECK(error_of([&] { model(padded(sentences({4, 2}, 1)), kEval); }) == "");
@@ -322,7 +322,7 @@ TEST_CASE("language model: errors, and the smallest models", "[models][lm]") {
 }
 
 TEST_CASE("language model: learns to repeat what it has read", "[models][lm]") {
-    StackConfig c = small_stack("gpt2", 8);
+    Config c = small_stack("gpt2", 8);
     c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
     c.block.dropout = {.embeddings = 0, .sublayers = 0};
     const LanguageModel model(c, Rng(4));

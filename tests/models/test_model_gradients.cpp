@@ -7,20 +7,20 @@ using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 
-static TransformerConfig tiny(const std::string& preset, nn::Activation activation) {
-    TransformerConfig c = small(preset, 7);
+static Config tiny(const std::string& preset, nn::Activation activation) {
+    Config c = small(preset, 7);
     c.max_length = 5;
     c.block.d_model = 6;
     c.block.n_heads = 2;
     c.block.d_ff = 7;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.n_layers = c.n_decoder_layers = 1;
     c.block.activation = activation;
     c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
     return c;
 }
 
-static void check_model(const TransformerConfig& c, const std::string& what) {
+static void check_model(const Config& c, const std::string& what) {
     const Transformer model(c, Rng(21));
     const autograd::Tokens src = padded({{4, 5, 6}, {6}}), tgt = framed({{6, 5}, {3, 4, 5}});
     const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
@@ -38,27 +38,27 @@ TEST_CASE("gradients: learned positions, nothing tied", "[models][gradcheck]") {
 }
 
 TEST_CASE("gradients: pre-norm with final norms, two layers", "[models][gradcheck]") {
-    TransformerConfig c = tiny("prenorm", nn::Activation::gelu);
-    c.n_encoder_layers = c.n_decoder_layers = 2;
+    Config c = tiny("prenorm", nn::Activation::gelu);
+    c.n_layers = c.n_decoder_layers = 2;
     check_model(c, "prenorm");
 }
 
 TEST_CASE("gradients: no biases, source and target tied", "[models][gradcheck]") {
-    TransformerConfig c = tiny("chapter", nn::Activation::relu);
-    c.tying = Tying::source_target;
+    Config c = tiny("chapter", nn::Activation::relu);
+    c.embeddings_tied = true;
     check_model(c, "chapter");
 }
 
 TEST_CASE("gradients: target and output tied", "[models][gradcheck]") {
-    TransformerConfig c = tiny("summary", nn::Activation::gelu);
-    c.tying = Tying::target_output;
+    Config c = tiny("summary", nn::Activation::gelu);
+    c.embeddings_tied = false, c.tied = true;
     check_model(c, "target and output tied");
 }
 
 // ---- Models with one stack.
 
-static StackConfig tiny_stack(const std::string& kind) {
-    StackConfig c = small_stack(kind, 7);
+static Config tiny_stack(const std::string& kind) {
+    Config c = small_stack(kind, 7);
     c.max_length = 6;
     c.block.d_model = 6;
     c.block.n_heads = 2;
@@ -98,7 +98,7 @@ TEST_CASE("gradients: classifiers of every kind, pooled by the mean and by the f
           "[models][classifier][gradcheck]") {
     for (const std::string& kind : kStacks)
         for (const Pooling pooling : {Pooling::mean, Pooling::first}) {
-            const Classifier model({.stack = tiny_stack(kind), .classes = 3, .pooling = pooling}, Rng(21));
+            const Classifier model(with_classes(tiny_stack(kind), 3, pooling), Rng(21));
             stir(model);
             const autograd::Tokens text = padded({{6, 5, 4, 4, 6, 5}, {4, 5, 6}});
             const autograd::Tokens answers(2, 1, {2, 0});

@@ -27,9 +27,8 @@ std::vector<std::string> all_stacks() {
     return kinds;
 }
 
-StackConfig config_of(const std::string& kind) {
-    StackConfig c =
-        small_stack(kind == "untied llama" ? "llama" : kind, 70);  // more than a panel has columns
+Config config_of(const std::string& kind) {
+    Config c = small_stack(kind == "untied llama" ? "llama" : kind, 70);  // more than a panel has columns
     if (kind == "untied llama")
         c.tied = false;
     return c;
@@ -39,7 +38,7 @@ StackConfig config_of(const std::string& kind) {
 template <class Model>
 Model stirred(Model model, Precision p) {
     stir(model);
-    block_of(model.config).precision = p;
+    model.config.block.precision = p;
     for (const nn::NamedParameter& parameter : nn::parameters(model))
         if (p == Precision::bf16 && parameter.is_table)
             autograd::kernels::cpu().unary(autograd::kernels::Unary::to_bf16, parameter.tensor.numel(),
@@ -128,7 +127,7 @@ TEST_CASE("packed models: which parameters, and how many bytes", "[models][packe
 
 TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "[models][packed]") {
     using autograd::storage_statistics;
-    StackConfig c = config_of("untied llama");
+    Config c = config_of("untied llama");
     c.block.d_model = c.block.head_dim = 64;  // sizes that fill whole panels
     c.block.d_ff = c.vocabulary = 128;
     const LanguageModel model(c, Rng(1));
@@ -156,8 +155,8 @@ TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models
 
 TEST_CASE("packed models: a classifier computes in the precision that it was packed for",
           "[models][packed]") {
-    Classifier model({.stack = config_of("bert"), .classes = 3}, Rng(1));
-    model.config.stack.block.precision = Precision::bf16;
+    Classifier model(with_classes(config_of("bert"), 3), Rng(1));
+    model.config.block.precision = Precision::bf16;
     nn::pack_weights(model);
     CHECK(model.backbone.encoder.layers[0].feed_forward.linear1.weight->memory()->packed->form.precision ==
           Precision::bf16);

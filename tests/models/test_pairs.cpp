@@ -29,12 +29,12 @@ TEST_CASE("a batch of another vocabulary has its start, end and padding", "[mode
 }
 
 TEST_CASE("teacher forcing: the loss of the next tokens, and how many these are", "[models][training]") {
-    TransformerConfig c = TransformerConfig{.src_vocabulary = 12,
-                                            .tgt_vocabulary = 12,
-                                            .max_length = 6,
-                                            .n_encoder_layers = 1,
-                                            .n_decoder_layers = 1,
-                                            .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
+    Config c = Config{.src_vocabulary = 12,
+                      .vocabulary = 12,
+                      .max_length = 6,
+                      .n_layers = 1,
+                      .n_decoder_layers = 1,
+                      .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
     const Transformer model(c, Rng(1));
     const Batch batch = make_batch({{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 11, 4}}, {{9}, {}}});
     const auto eval = Mode::eval();
@@ -50,7 +50,7 @@ TEST_CASE("teacher forcing: the loss of the next tokens, and how many these are"
 
 // A small model of sequences, whose batches have unequal numbers of tokens.
 TEST_CASE("training: the gradient of several batches is that of one large one", "[models][training]") {
-    TransformerConfig config = small("paper");
+    Config config = small("paper");
     config.block.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
     const std::vector<Pair> pairs = {{{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
     const auto trained = [&](int64_t accumulate) {

@@ -58,12 +58,9 @@ void check_products(const F& f) {
     CHECK(exact.bf16 == 0);
 }
 
-template <class Model, class Config>
+template <class Model>
 Model in_precision(Config config, Precision p) {
-    if constexpr (std::is_same_v<Config, ClassifierConfig>)
-        config.stack.block.precision = p;
-    else
-        config.block.precision = p;
+    config.block.precision = p;
     return Model(config, Rng(1));
 }
 
@@ -101,7 +98,7 @@ TEST_CASE("precision: a training step of the models with one stack", "[models][b
     });
     check_products(
         [&](Precision p) { train(in_precision<MaskedLanguageModel>(small_stack(kind), p), 1, 3, 2); });
-    ClassifierConfig config = {.stack = small_stack(kind), .classes = 2, .pooling = Pooling::first};
+    Config config = with_classes(small_stack(kind), 2, Pooling::first);
     check_products([&](Precision p) { train(in_precision<Classifier>(config, p), 1, 3, 2); });
     // The mean over a text is a product with constants, one for each text, forward and backward.
     config.pooling = Pooling::mean;
@@ -122,10 +119,10 @@ TEST_CASE("precision: decoding", "[models][bf16][decoding][lm]") {
 
 TEST_CASE("precision: that of the model's configuration as it is now, wherever it is called",
           "[models][bf16]") {
-    auto model = in_precision<Classifier>(ClassifierConfig{.stack = small_stack("bert"), .classes = 2}, {});
+    auto model = in_precision<Classifier>(with_classes(small_stack("bert"), 2), {});
     const Tokens ids = padded({kOne, kOther});
     const Tensor exact = model(ids, Mode::eval());
-    model.config.stack.block.precision = Precision::bf16;
+    model.config.block.precision = Precision::bf16;
     const Tensor rounded = model(ids, Mode::eval());
     CHECK_FALSE(same_bits(exact, rounded));
     {
@@ -134,7 +131,7 @@ TEST_CASE("precision: that of the model's configuration as it is now, wherever i
         CHECK(UsePrecision::active() == Precision::float32);
     }
     const UsePrecision other(Precision::bf16);
-    model.config.stack.block.precision = Precision::float32;
+    model.config.block.precision = Precision::float32;
     CHECK(same_bits(model(ids, Mode::eval()), exact));
     CHECK(UsePrecision::active() == Precision::bf16);
 }

@@ -11,7 +11,7 @@ namespace {
 
 struct Expected {
     const char* name;
-    int64_t d, heads, ff, layers, src_vocabulary, tgt_vocabulary, max_length;  // vocabulary 0: the data's
+    int64_t d, heads, ff, layers, src_vocabulary, vocabulary, max_length;  // vocabulary 0: the data's
     bool learned, scaled, pre_norm;
     bool one_embedding, output_is_embedding;
     bool attention_bias, output_bias;
@@ -47,12 +47,12 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
 TEST_CASE("presets: sizes and dropout", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
-        const TransformerConfig& c = preset(e.name);
+        const Config& c = preset(e.name);
         CHECK(c.block.d_model == e.d);
         CHECK(c.block.n_heads == e.heads);
         CHECK(c.block.d_ff == e.ff);
-        CHECK((c.n_encoder_layers == e.layers && c.n_decoder_layers == e.layers));
-        CHECK((c.src_vocabulary == e.src_vocabulary && c.tgt_vocabulary == e.tgt_vocabulary));
+        CHECK((c.n_layers == e.layers && c.n_decoder_layers == e.layers));
+        CHECK((c.src_vocabulary == e.src_vocabulary && c.vocabulary == e.vocabulary));
         CHECK(c.max_length == e.max_length);
         CHECK(equal(c.block.dropout.embeddings, e.embeddings));
         CHECK(equal(c.block.dropout.sublayers, e.sublayers));
@@ -66,12 +66,12 @@ TEST_CASE("presets: sizes and dropout", "[models][presets]") {
 TEST_CASE("presets: the properties of each are those of the model", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
-        TransformerConfig c = preset(e.name);  // everything but the sizes
-        c.src_vocabulary = c.tgt_vocabulary = 11;
+        Config c = preset(e.name);  // everything but the sizes
+        c.src_vocabulary = c.vocabulary = 11;
         c.block.d_model = 16;
         c.block.n_heads = 4;
         c.block.d_ff = 20;
-        c.n_encoder_layers = c.n_decoder_layers = 2;
+        c.n_layers = c.n_decoder_layers = 2;
         const Transformer m(c, Rng(1));
 
         const Tensor& src = m.src_embedding.tokens.table;
@@ -125,9 +125,9 @@ TEST_CASE("presets: the properties of each are those of the model", "[models][pr
 TEST_CASE("presets: at full size, the number of parameters equals the formula", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
-        TransformerConfig c = preset(e.name);
+        Config c = preset(e.name);
         if (c.src_vocabulary == 0)
-            c.src_vocabulary = c.tgt_vocabulary = 53;
+            c.src_vocabulary = c.vocabulary = 53;
         const Transformer m(c, Rng(1));
         CHECK(nn::parameter_count(m) == expected_parameter_count(c));
 
@@ -164,8 +164,8 @@ TEST_CASE("presets: each trains and translates", "[models][presets]") {
 }
 
 TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {
-    const StackConfig g = gpt2(), b = bert();
-    for (const StackConfig& c : {g, b}) {
+    const Config g = gpt2(), b = bert();
+    for (const Config& c : {g, b}) {
         CHECK((c.block.d_model == 768 && c.block.n_heads == 12 && c.block.d_ff == 3072 && c.n_layers == 12));
         CHECK((c.block.positions == nn::Positions::learned && c.tied && !c.block.scale_embeddings));
         CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias));
@@ -187,7 +187,7 @@ TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][preset
 }
 
 TEST_CASE("presets: Llama is as it was published", "[models][presets]") {
-    const StackConfig c = llama();
+    const Config c = llama();
     const BlockConfig& b = c.block;
     CHECK(error_of([&] { check_config(c); }) == "");
     CHECK((c.vocabulary == 128256 && c.max_length == 131072 && c.n_layers == 16 && c.tied && c.final_norm));

@@ -35,7 +35,7 @@ struct Program {
     // Returns whether the run has come to its end. stop_at: where the watch stops it.
     bool operator()(int64_t stop_at = 0) {
         const RunFolder folder("count", run, settings);
-        StackConfig config = small_stack("gpt2");
+        Config config = small_stack("gpt2");
         config.block.d_model = width;
         const LanguageModel model(config, Rng(1));
         Run learning(folder, run_model(model, {{"count.text", "4 5 6"}}, data));
@@ -221,7 +221,7 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                 settings.add("--steps", "N", "steps", process.steps);
                 settings.team = &team;
                 const RunFolder nowhere(process.program, {}, settings);
-                StackConfig config = small_stack("gpt2");
+                Config config = small_stack("gpt2");
                 config.block.d_ff = process.d_ff;
                 const LanguageModel model(config, Rng(process.seed));
                 Run(nowhere, run_model(model, {}, process.data));

@@ -95,7 +95,7 @@ TEST_CASE("specials: several ends, none, and an end that the vocabulary lacks",
 
 TEST_CASE("specials: a Transformer begins at the start of its configuration",
           "[models][decoding][specials]") {
-    TransformerConfig c = small("paper");
+    Config c = small("paper");
     c.specials = marian_like(11);
     const Transformer model(c, Rng(3));
     const Tokens src = Tokens::padded({{1, 2, 3, 0}, {4, 0}}, c.specials.pad);
@@ -119,7 +119,7 @@ double log_probability(const Tensor& logits, int64_t t, int32_t id) {
 }  // namespace
 
 TEST_CASE("decoding: beam search on a language model", "[models][lm][decoding]") {
-    StackConfig c = small_stack("gpt2", 7);
+    Config c = small_stack("gpt2", 7);
     c.specials = gpt2_like(7);
     LanguageModel model(c, Rng(4));
     stir(model);
@@ -201,7 +201,7 @@ TEST_CASE("decoding: a translation can begin with a prompt", "[models][decoding]
     for (std::size_t b = 0; b < 2; ++b)
         CHECK(rest[b].ids == Ids(whole[b].ids.begin() + 3, whole[b].ids.end()));
     // It may go beyond the model's length: the newer half of the text is read again, with the same source.
-    TransformerConfig c = small("prenorm");
+    Config c = small("prenorm");
     c.max_length = 6;
     const Transformer narrow(c, Rng(8));
     const auto stepper = narrow.start(padded(sentences({4, 2}, 9)));

@@ -15,10 +15,10 @@ using autograd::Tokens;
 
 TEST_CASE("transformer: the shapes that the tutorials print", "[models]") {
     const autograd::NoGrad no_grad;
-    TransformerConfig c = preset("summary");
+    Config c = preset("summary");
     c.src_vocabulary = 100;
-    c.tgt_vocabulary = 120;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.vocabulary = 120;
+    c.n_layers = c.n_decoder_layers = 1;
     const Transformer model(c, Rng(1));
     const Tokens src = padded(sentences({10, 10}, 1, 100)), tgt = padded(sentences({9, 9}, 2, 120));
     CHECK(model.src_embedding(src, Mode::eval()).shape() == Shape({2, 10, 512}));
@@ -108,7 +108,7 @@ TEST_CASE("transformer: layers and matrices have different initial values", "[mo
 TEST_CASE("transformer: batch 1, length 1, one head, no layers", "[models]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
-        TransformerConfig c = small(kind);
+        Config c = small(kind);
         for (const int64_t heads : {1, 12}) {
             c.block.n_heads = heads;
             const Transformer model(c, Rng(1));
@@ -119,7 +119,7 @@ TEST_CASE("transformer: batch 1, length 1, one head, no layers", "[models]") {
             loss.backward();
             CHECK(loss.item() > 0);
         }
-        c.n_encoder_layers = c.n_decoder_layers = 0;
+        c.n_layers = c.n_decoder_layers = 0;
         const Transformer empty(c, Rng(1));
         const Tensor logits = empty(padded({{4, 5}}), padded({{1}}), Mode::eval());
         CHECK(same_bits(logits, logits));
@@ -141,12 +141,12 @@ TEST_CASE("transformer: the first loss is near ln V, as the initial values imply
           Row{"notebook", nn::Init::xavier, 2 * d / (d + v)}, Row{"article", nn::Init::pytorch, 1.0 / 3},
           Row{"article", nn::Init::normal, 1}, Row{"paper", nn::Init::xavier, 1},
           Row{"prenorm", nn::Init::xavier, 1}}) {
-        TransformerConfig c = preset(r.preset);
-        c.src_vocabulary = c.tgt_vocabulary = static_cast<int64_t>(v);
+        Config c = preset(r.preset);
+        c.src_vocabulary = c.vocabulary = static_cast<int64_t>(v);
         c.block.d_model = static_cast<int64_t>(d);
         c.block.n_heads = 4;
         c.block.d_ff = 128;
-        c.n_encoder_layers = c.n_decoder_layers = 2;
+        c.n_layers = c.n_decoder_layers = 2;
         c.block.init = r.init;
         const Transformer model(c, Rng(3));
         const std::vector<int> lengths(16, 12);
@@ -201,7 +201,7 @@ TEST_CASE("models: padding is not part of the loss, whatever options are set", "
 }
 
 TEST_CASE("transformer: a sentence that is too long, an id that is too large", "[models]") {
-    TransformerConfig c = small("paper");
+    Config c = small("paper");
     c.max_length = 4;
     const Transformer model(c, Rng(1));
     const Tokens fits = padded(sentences({4, 2}, 1)), longer = padded(sentences({5, 2}, 1));

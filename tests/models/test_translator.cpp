@@ -41,11 +41,12 @@ Translator trained() {
     text::Tokenizer tokenizer = text::learn_pieces(sentences, {.merges = 60, .min_count = 3});
     Transformer model(
         {.src_vocabulary = tokenizer.size(),
-         .tgt_vocabulary = tokenizer.size(),
+         .vocabulary = tokenizer.size(),
          .max_length = 12,
-         .n_encoder_layers = 1,
+         .n_layers = 1,
          .n_decoder_layers = 2,
-         .tying = Tying::all,
+         .embeddings_tied = true,
+         .tied = true,
          .block = {.d_model = 32, .n_heads = 2, .d_ff = 64, .dropout = {.embeddings = 0, .sublayers = 0}}},
         Rng(1));
     std::vector<Pair> ids;
@@ -169,7 +170,7 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
 
 TEST_CASE("alignment: by the mean over the heads of the last layer but one, at the position that predicts",
           "[translator]") {
-    TransformerConfig config = small("paper");
+    Config config = small("paper");
     config.n_decoder_layers = 3;
     int64_t changes = 0, crossed = 0;
     for (uint64_t seed = 1; seed < 9; ++seed) {
@@ -211,7 +212,7 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
 }
 
 TEST_CASE("alignment: by the only layer, if the decoder has one", "[translator]") {
-    TransformerConfig config = small("paper");
+    Config config = small("paper");
     config.n_decoder_layers = 1;
     const Transformer model(config, Rng(1));
     const Sentences source = {{4, 5, 6, 2}};
@@ -229,7 +230,7 @@ TEST_CASE("Translator: an unknown word is copied from an unknown word of the sou
     const auto tokenizer = text::learn_pieces({"a b c d e f"}, {.merges = 0});
     int64_t copied = 0, behind_a_word = 0;
     for (uint64_t seed = 1; seed < 30; ++seed) {
-        TransformerConfig config = small("paper", tokenizer.size());
+        Config config = small("paper", tokenizer.size());
         Transformer model(config, Rng(seed));
         stir(model);
         const std::string line = "a b c 猫 d e f";
@@ -292,7 +293,7 @@ TEST_CASE("Translator: how long a translation may become depends on its own line
 
 TEST_CASE("Translator: fewer translations than were asked for, if there are no others", "[translator]") {
     const auto tokenizer = text::learn_pieces({"a"}, {.merges = 0});
-    TransformerConfig config = small("paper", tokenizer.size());
+    Config config = small("paper", tokenizer.size());
     config.max_length = 1;  // then there are three: nothing, <unk> and "a"
     const Transformer model(config, Rng(1));
     for (const bool align : {false, true}) {
@@ -311,12 +312,12 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
     };
     refused(folder.path, "this folder has no model in it");
     refused(folder / "none", "none");
-    const TransformerConfig config = {.src_vocabulary = 9,
-                                      .tgt_vocabulary = 9,
-                                      .max_length = 4,
-                                      .n_encoder_layers = 1,
-                                      .n_decoder_layers = 1,
-                                      .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
+    const Config config = {.src_vocabulary = 9,
+                           .vocabulary = 9,
+                           .max_length = 4,
+                           .n_layers = 1,
+                           .n_decoder_layers = 1,
+                           .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const Transformer model(config, Rng(1));
     save(folder / "model", model);
     refused(folder / "model", "model: there is no tokenizer.json beside it");
@@ -324,7 +325,7 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
     refused(folder / "model", "the model has 9 ids, the tokenizer beside it 6");
     folder.write("tokenizer.json", "{}");
     CHECK(contains(error_of([&] { Translator::load(folder / "model"); }), "tokenizer.json"));
-    StackConfig stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
+    Config stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
     save(folder / "language", LanguageModel(stack, Rng(1)));
     refused(folder / "language", "this is a saved language model; a saved translation model is needed");
 }

@@ -91,7 +91,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
     const std::string run = folder.path + "/run.safetensors";
     const auto characters = text::learn_characters({"abcd"});
-    StackConfig config = gpt2();
+    Config config = gpt2();
     config.vocabulary = characters.size();
     config.n_layers = 1;
     config.specials = {};
@@ -153,7 +153,7 @@ TEST_CASE("writer: of max_tokens and max_length, the one that allows less counts
 }
 
 TEST_CASE("writer: characters", "[models][writer]") {
-    StackConfig c = small_stack("gpt2");
+    Config c = small_stack("gpt2");
     c.vocabulary = text::kFirstFreeId + 4;
     c.specials = {.start = 4, .never = {kPad, kSos, kUnk, kEos}};
     const auto saved = [&](bool lines) {
@@ -185,7 +185,7 @@ TEST_CASE("writer: characters", "[models][writer]") {
 
 TEST_CASE("writer: a line ends where the model's positions end, and a text goes on", "[models][writer]") {
     const auto characters = text::learn_characters({"abc"}), of_lines = text::learn_characters({"abc"}, true);
-    StackConfig c = small_stack("gpt2");
+    Config c = small_stack("gpt2");
     c.vocabulary = characters.size();
     c.max_length = 10;
     const WritingOptions endless = {.sampling = {.temperature = 2, .never = {kEos}}, .max_tokens = 30};

@@ -20,8 +20,8 @@ namespace {
 using models::LanguageModel;
 
 // The table of embeddings has several stretches, other parameters a few numbers.
-models::StackConfig config(Real dropout) {
-    models::StackConfig c = small_stack("gpt2", 3000);
+models::Config config(Real dropout) {
+    models::Config c = small_stack("gpt2", 3000);
     c.block.dropout = {dropout, dropout, dropout, dropout};
     return c;
 }

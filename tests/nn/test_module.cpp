@@ -12,8 +12,8 @@
 using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
 using namespace tests;      // NOLINT
+using models::Config;
 using models::Transformer;
-using models::TransformerConfig;
 
 static_assert(!std::is_copy_constructible_v<Parameter> && !std::is_copy_assignable_v<Parameter>);
 static_assert(!std::is_copy_constructible_v<Linear> && std::is_move_constructible_v<Linear>);
@@ -34,9 +34,9 @@ static std::vector<std::string> names(const std::vector<NamedParameter>& paramet
     return out;
 }
 
-static TransformerConfig one_layer(const std::string& preset) {
-    TransformerConfig c = small(preset);
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+static Config one_layer(const std::string& preset) {
+    Config c = small(preset);
+    c.n_layers = c.n_decoder_layers = 1;
     return c;
 }
 

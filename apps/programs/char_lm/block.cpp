@@ -13,27 +13,27 @@
 namespace plaingrad::char_lm {
 
 using models::BlockConfig;
-using models::StackConfig;
+using models::Config;
 
 namespace {
 
 struct Change {
     std::string name;
-    void (*apply)(StackConfig& config);
+    void (*apply)(Config& config);
 };
 
 const std::array<Change, 7> kChanges = {{
     // The stream has a path without norms; what leaves it needs one (Xiong et al. 2020).
-    {"pre-norm", [](StackConfig& c) { c.block.norm = models::NormPlacement::pre, c.final_norm = true; }},
-    {"rms-norm", [](StackConfig& c) { c.block.norm_kind = nn::NormKind::rms; }},
-    {"rotary", [](StackConfig& c) { c.block.positions = nn::Positions::rotary; }},
+    {"pre-norm", [](Config& c) { c.block.norm = models::NormPlacement::pre, c.final_norm = true; }},
+    {"rms-norm", [](Config& c) { c.block.norm_kind = nn::NormKind::rms; }},
+    {"rotary", [](Config& c) { c.block.positions = nn::Positions::rotary; }},
     // After swiglu it is the gate's activation: GeGLU.
-    {"gelu", [](StackConfig& c) { c.block.activation = nn::Activation::gelu; }},
-    {"swiglu", [](StackConfig& c) { c.block.activation = nn::Activation::silu, c.block.gated = true; }},
+    {"gelu", [](Config& c) { c.block.activation = nn::Activation::gelu; }},
+    {"swiglu", [](Config& c) { c.block.activation = nn::Activation::silu, c.block.gated = true; }},
     // Four heads share their keys and values, as in Llama 3; or two, if the number of heads allows no more.
-    {"grouped", [](StackConfig& c) { c.block.n_kv_heads = c.block.n_heads / std::gcd(c.block.n_heads, 4); }},
+    {"grouped", [](Config& c) { c.block.n_kv_heads = c.block.n_heads / std::gcd(c.block.n_heads, 4); }},
     {"no-bias",
-     [](StackConfig& c) {
+     [](Config& c) {
          BlockConfig& b = c.block;
          b.attention_bias = b.feed_forward_bias = b.norm_bias = b.output_bias = false;
      }},
@@ -58,14 +58,14 @@ std::string config_help() {
            models::listed(names());
 }
 
-StackConfig named_config(const std::string& name, int64_t d_model, int64_t heads) {
+Config named_config(const std::string& name, int64_t d_model, int64_t heads) {
     const bool modern = name == "modern" || name.starts_with("modern+");
     autograd::TextReader parts((modern ? kModern + name.substr(6) : name) + '+');
     std::string part;
     std::getline(parts, part, '+');
     kit::check_usage(part == "2017" || part == "gpt2", "--config must begin with 2017, gpt2 or modern: got '",
                      name, "'");
-    StackConfig config = part == "gpt2" ? models::gpt2() : decoder_stack(models::preset("paper"));
+    Config config = part == "gpt2" ? models::gpt2() : models::preset("paper").as(models::Kind::causal);
     config.block.d_model = d_model;
     config.block.n_heads = heads;
     config.block.d_ff = 4 * d_model;

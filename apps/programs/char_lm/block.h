@@ -21,6 +21,6 @@ std::string config_help();
 // The configuration of this name. Models of one width, if it is 128 or more, have the same number of
 // parameters up to a hundredth: where a change adds or frees some, d_ff makes up for it. Throws UsageError,
 // listing the names, for one that is unknown, and for rotary positions with heads of an odd width.
-models::StackConfig named_config(const std::string& name, int64_t d_model, int64_t heads);
+models::Config named_config(const std::string& name, int64_t d_model, int64_t heads);
 
 }  // namespace plaingrad::char_lm

@@ -54,11 +54,12 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.add_common(s.seed);
 }
 
-models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context) {
+models::Config model_config(const Settings& s, int64_t vocabulary, int64_t context) {
     const auto p = static_cast<autograd::Real>(s.dropout);
-    models::StackConfig config = named_config(s.config, s.d_model, s.heads);
+    models::Config config = named_config(s.config, s.d_model, s.heads);
     config.vocabulary = vocabulary;
-    config.specials = models::StackConfig().specials;  // of a vocabulary that is learned here
+    config.specials = {
+        .never = {models::kPad, models::kSos, models::kUnk}};  // of a vocabulary that is learned here
     config.max_length = context;
     config.n_layers = s.layers;
     config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};

@@ -26,7 +26,7 @@ Settings recipe(const std::string& preset);
 void add_train_options(kit::Options& options, Settings& s);
 
 // Throws UsageError for a `config` that is unknown, or does not fit the heads.
-models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context);
+models::Config model_config(const Settings& s, int64_t vocabulary, int64_t context);
 nn::TrainingOptions training_options(const Settings& s);
 
 }  // namespace plaingrad::char_lm

@@ -18,7 +18,7 @@ using autograd::check;
 namespace {
 
 // A long text has no end, and begins like a line.
-void use_text(models::StackConfig& config, const Corpus& corpus) {
+void use_text(models::Config& config, const Corpus& corpus) {
     models::Specials& specials = config.specials;
     if (corpus.lines)
         return;
@@ -93,7 +93,7 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     check(context <= std::max(s.context, kMost), kit::name_of(files),
           ": with --lines each line is a separate text, and the longest has ", context - 1,
           " characters; --context ", context, " allows it");
-    models::StackConfig config = model_config(s, corpus.tokenizer.size(), context);
+    models::Config config = model_config(s, corpus.tokenizer.size(), context);
     use_text(config, corpus);
     kit::check_memory(models::least_parameters(config));
     const models::Writer w = {models::LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),

@@ -103,14 +103,13 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
     });
     if (cut > 0)
         std::cerr << join(kit::name(), ": texts of more than ",
-                          l.tokenizer.max_words() > 0
-                              ? join(l.tokenizer.max_words(), " words")
-                              : kit::counted(l.model.config.stack.max_length, "token"),
+                          l.tokenizer.max_words() > 0 ? join(l.tokenizer.max_words(), " words")
+                                                      : kit::counted(l.model.config.max_length, "token"),
                           ", read only that far: ", cut, "\n");
 }
 
 void set_pairs(Labeller& l, const std::string& path, bool pairs) {
-    check(!pairs || l.model.config.stack.token_types >= 2, path,
+    check(!pairs || l.model.config.token_types >= 2, path,
           ": this model reads one text at a time; leave out --pair");
     l.pairs = pairs;
 }
@@ -206,7 +205,7 @@ void talk(const Labeller& l) {
                                     return std::pair(label.name, label.probability);
                                 }));
                         }}};
-    const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.stack.vocabulary);
+    const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
     if (!l.pairs)  // which the model sees by their types
         prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
             const std::vector<int32_t> ids = l.encode(text).ids;

@@ -111,7 +111,7 @@ struct Opening {
 
 models::Labeller open_model(const std::string& path, const std::string& precision = "") {
     models::Labeller l = models::Labeller::load(path, kit::opening(path));
-    autograd::Precision& own = l.model.config.stack.block.precision;
+    autograd::Precision& own = l.model.config.block.precision;
     kit::set_precision(own, precision);
     if (l.tokenizer.max_words() == 0)
         kit::say_opened(path, nn::parameter_count(l.model), own, l.notes);
@@ -164,7 +164,7 @@ void eval_command(kit::Options& options) {
 
 void print_folder(const std::string& path) {
     const models::Labeller l = open_model(path);
-    const models::StackConfig& stack = l.model.config.stack;
+    const models::Config& stack = l.model.config;
     kit::print_sizes(path, "bert", stack);
     std::cout << "text: tokens, vocabulary " << kit::grouped(stack.vocabulary) << '\n';
     kit::say("labels: " + models::listed(autograd::mapped(l.labels, kit::as_line)), STDOUT_FILENO);

@@ -82,19 +82,20 @@ void check_from(const kit::Options& options, const Settings& s) {
                          " is decided by the folder given to --from");
 }
 
-models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {
+models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes) {
     kit::check_heads(s.d_model, s.heads);
     const auto dropout = static_cast<autograd::Real>(s.dropout);
-    return {.stack = {.vocabulary = vocabulary,
-                      .max_length = models::text::kIdsPerWord * s.reader.max_words,
-                      .n_layers = s.layers,
-                      .final_norm = true,
-                      .block = {.d_model = s.d_model,
-                                .n_heads = s.heads,
-                                .d_ff = 2 * s.d_model,
-                                .norm = models::NormPlacement::pre,
-                                .dropout = {.embeddings = dropout, .sublayers = dropout},
-                                .precision = kit::precision_of(s.run.precision)}},
+    return {.kind = models::Kind::classifier,
+            .vocabulary = vocabulary,
+            .max_length = models::text::kIdsPerWord * s.reader.max_words,
+            .n_layers = s.layers,
+            .final_norm = true,
+            .block = {.d_model = s.d_model,
+                      .n_heads = s.heads,
+                      .d_ff = 2 * s.d_model,
+                      .norm = models::NormPlacement::pre,
+                      .dropout = {.embeddings = dropout, .sublayers = dropout},
+                      .precision = kit::precision_of(s.run.precision)},
             .classes = classes,
             .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
 }

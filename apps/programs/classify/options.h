@@ -31,6 +31,6 @@ void add_train_options(kit::Options& options, Settings& s);
 void check_from(const kit::Options& options, const Settings& s);
 
 // The model that the settings describe. Throws UsageError if they contradict each other.
-models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes);
+models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes);
 
 }  // namespace plaingrad::classify

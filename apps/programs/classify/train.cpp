@@ -64,7 +64,7 @@ nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settin
     const autograd::Tensor logits = l.logits(batch.inputs, mode);  // (B, classes)
     return {.loss = autograd::cross_entropy(
                 logits, batch.targets, {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            .tokens = std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.stack.specials.pad),
+            .tokens = std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.specials.pad),
             .terms = batch.targets.batch()};
 }
 
@@ -91,7 +91,7 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
     kit::Subject s =
-        kit::subject_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.stack.vocabulary));
+        kit::subject_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
@@ -100,7 +100,7 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = Labeller::based_on(s.from, labels, Rng(static_cast<uint64_t>(s.seed)).fork("model"),
                                     kit::opening(s.from));
-    models::StackConfig& stack = l.model.config.stack;
+    models::Config& stack = l.model.config;
     stack.block.precision = kit::precision_of(s.run.precision);
     kit::say_opened(s.from, nn::parameter_count(l.model), stack.block.precision, l.notes);
     set_pairs(l, s.from, s.pair);
@@ -110,11 +110,11 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
 Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     auto tokenizer =
         models::text::learn_features(autograd::mapped(corpus.training, &Example::text), s.reader);
-    const models::ClassifierConfig config = configure(s, tokenizer.size(), std::ssize(labels));
+    const models::Config config = configure(s, tokenizer.size(), std::ssize(labels));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                   std::move(tokenizer), labels};
-    kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.stack.block.precision);
+    kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.block.precision);
     return l;
 }
 
@@ -122,8 +122,7 @@ models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::s
                               const models::RunFolder& folder) {
     if (s.from.empty())
         return models::run_model(l.model, l.metadata(), data, &l.tokenizer);
-    models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
-    config.head = models::hugging_face::Head::classifier;
+    models::hugging_face::ConfigJson config = models::hugging_face::Folder(s.from).config;
     config.labels = l.labels;
     return kit::run_model_for_others(l.model, data, folder, s.from, config);
 }
@@ -153,8 +152,7 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     }
     for (const Example& e : corpus.training)
         if (!s.from.empty())  // a text has no padding in a vocabulary that was learned here
-            kit::check_no_padding(l.encode(e.text).ids, l.model.config.stack.specials.pad, l.tokenizer,
-                                  e.where);
+            kit::check_no_padding(l.encode(e.text).ids, l.model.config.specials.pad, l.tokenizer, e.where);
     return l;
 }
 
@@ -181,7 +179,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         models::loss_of_parts(batch, [&](const kit::Examples& part,
                                          const nn::Mode& mode) { return loss_of(l, part, s, mode); }),
         options,
-        {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
+        {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
          .subject = subject(l, corpus),
          .trial = kit::trial_of(
              l.model,

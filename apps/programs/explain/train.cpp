@@ -16,11 +16,11 @@ using autograd::Rng;
 //     d_model 6     983  974  914   in 288 to 471 steps
 //     d_model 8     998  946  899   in 284 to 552 steps
 // So 4 is enough, with half the numbers of 8 to look at.
-static models::TransformerConfig configuration() {
-    models::TransformerConfig config;
-    config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + 10;
+static models::Config configuration() {
+    models::Config config;
+    config.src_vocabulary = config.vocabulary = models::kFirstFreeId + 10;
     config.max_length = 4;  // <sos> or <eos> takes one
-    config.n_encoder_layers = config.n_decoder_layers = 1;
+    config.n_layers = config.n_decoder_layers = 1;
     config.block = {.d_model = 4, .n_heads = 2, .d_ff = 8, .init = nn::Init::pytorch};
     config.block.dropout = {.embeddings = 0, .sublayers = 0};
     return config;

@@ -128,7 +128,7 @@ void train_command(kit::Options& options) {
 }
 
 void print_folder(const std::string& path) {
-    const models::StackConfig c = open_model(path, "").model.config;
+    const models::Config c = open_model(path, "").model.config;
     kit::print_sizes(path, "bert", c);
     std::cout << "text: tokens, vocabulary " << kit::grouped(c.vocabulary) << '\n';
 }

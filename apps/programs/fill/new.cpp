@@ -16,7 +16,7 @@ void add_new_options(kit::Options& options, kit::NewModel& s) {
 void make_new(const kit::NewModel& s) {
     kit::check_usage(s.context >= 3, "--context ", s.context,
                      ": a text is between [CLS] and [SEP], so the least is 3");
-    models::StackConfig c = models::bert();
+    models::Config c = models::bert();
     kit::set_sizes(c, s);
     int64_t replaced = 0;
     const std::string text = models::text::replace_invalid_utf8(kit::begin_new(s, c), replaced);
@@ -38,8 +38,7 @@ void make_new(const kit::NewModel& s) {
                                          {"cls_token", "[CLS]"},
                                          {"sep_token", "[SEP]"},
                                          {"mask_token", "[MASK]"}});
-    kit::write_new<models::MaskedLanguageModel>(s, c, models::hugging_face::Family::bert,
-                                                models::hugging_face::Head::masked_language_model);
+    kit::write_new<models::MaskedLanguageModel>(s, c, models::hugging_face::Family::bert);
 }
 
 }  // namespace plaingrad::fill

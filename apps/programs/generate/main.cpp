@@ -138,7 +138,7 @@ void info_command(kit::Options& options) {
     if (!nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json")) && print_run(words[0]))
         return;
     const Writer w = open_model(words[0]);
-    const models::StackConfig& c = w.model.config;
+    const models::Config& c = w.model.config;
     const bool of_others = nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json"));
     const std::string kind = of_others ? models::hugging_face::kFamilyNames[static_cast<int>(
                                              models::hugging_face::Folder(words[0]).config.family)]

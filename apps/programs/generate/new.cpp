@@ -7,7 +7,7 @@
 
 namespace plaingrad::generate {
 
-using models::StackConfig;
+using models::Config;
 
 void add_new_options(kit::Options& options, NewSettings& s) {
     options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
@@ -20,8 +20,8 @@ void add_new_options(kit::Options& options, NewSettings& s) {
 
 // Sizes by the family's custom: where the feed-forward is gated, it has three matrices instead of two, and is
 // 8/3 times as wide as the model.
-static StackConfig config_for(const NewSettings& s) {
-    StackConfig c = s.family == "gpt2" ? models::gpt2() : models::llama();
+static Config config_for(const NewSettings& s) {
+    Config c = s.family == "gpt2" ? models::gpt2() : models::llama();
     kit::set_sizes(c, s);
     if (c.block.gated)
         c.block.d_ff = std::max<int64_t>(1, s.d_model * 8 / 3);
@@ -35,7 +35,7 @@ static StackConfig config_for(const NewSettings& s) {
 }
 
 void make_new(const NewSettings& s) {
-    StackConfig c = config_for(s);
+    Config c = config_for(s);
     const auto tokenizer = models::text::learn_byte_pairs(kit::begin_new(s, c), s.vocabulary - 257);
     c.vocabulary = tokenizer.size();  // a text may have fewer pairs
     const std::string end = "<|endoftext|>";
@@ -45,8 +45,7 @@ void make_new(const NewSettings& s) {
     models::text::save_tokenizer_config(s.words[0], "GPT2Tokenizer", s.context,
                                         {{"bos_token", end}, {"eos_token", end}, {"unk_token", end}});
     using namespace models::hugging_face;
-    kit::write_new<models::LanguageModel>(s, c, s.family == "gpt2" ? Family::gpt2 : Family::llama,
-                                          Head::language_model);
+    kit::write_new<models::LanguageModel>(s, c, s.family == "gpt2" ? Family::gpt2 : Family::llama);
 }
 
 }  // namespace plaingrad::generate

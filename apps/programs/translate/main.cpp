@@ -87,7 +87,7 @@ void train_command(kit::Options& options) {
     const Tokenizer tokenizer =
         folder.resumes() ? models::tokenizer_beside(folder.last()) : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    const models::TransformerConfig config = model_config(s, tokenizer);
+    const models::Config config = model_config(s, tokenizer);
     kit::check_memory(models::least_parameters(config));
     const Transformer model = folder.resumes()
                                   ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
@@ -181,9 +181,9 @@ void info_command(kit::Options& options) {
     options.parse();
     const std::string path = models::model_file(words[0]);
     const auto [model, tokenizer] = models::Translator::load(path);
-    const models::TransformerConfig& c = model.config;
+    const models::Config& c = model.config;
     std::cout << path << ": " << kit::grouped(nn::parameter_count(model)) << " parameters\n"
-              << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
+              << "layers: " << c.n_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
               << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
               << c.max_length << " tokens\n"
               << "products: " << autograd::kPrecisionNames[static_cast<int>(c.block.precision)] << '\n'

@@ -124,19 +124,20 @@ void check_settings(const Settings& s) {
         "--bpe-dropout, --min-count and --tokenized are for --pieces words");
 }
 
-models::TransformerConfig model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
+models::Config model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
     const auto rate = static_cast<autograd::Real>(s.dropout);
     const int64_t vocabulary = tokenizer.size();
     models::Specials specials;
     if (tokenizer.is_byte_level())  // no text has these
         specials.never.insert(specials.never.end(), {models::kUnk, static_cast<int32_t>(vocabulary) - 1});
     return {.src_vocabulary = vocabulary,
-            .tgt_vocabulary = vocabulary,
+            .vocabulary = vocabulary,
             .max_length = s.max_length,
             .specials = specials,
-            .n_encoder_layers = s.layers,
+            .n_layers = s.layers,
             .n_decoder_layers = s.layers,
-            .tying = models::Tying::all,
+            .embeddings_tied = true,
+            .tied = true,
             .block = {.d_model = s.d_model,
                       .n_heads = s.heads,
                       .d_ff = s.d_ff,

@@ -31,6 +31,6 @@ void add_train_options(kit::Options& options, Settings& s);
 // Throws UsageError for settings that are incomplete or contradict each other.
 void check_settings(const Settings& s);
 
-models::TransformerConfig model_config(const Settings& s, const models::text::Tokenizer& tokenizer);
+models::Config model_config(const Settings& s, const models::text::Tokenizer& tokenizer);
 
 }  // namespace plaingrad::translate

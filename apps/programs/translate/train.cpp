@@ -45,13 +45,13 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
 // Estimates how many bytes the validation needs to translate a batch of its longest sentences with a beam:
 // keys and values of every layer, for the source and for a translation of 1.5 times its length; and the
 // probabilities of all words, twice.
-double decoding_bytes(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
+double decoding_bytes(const models::Config& c, const Corpus& validation, int64_t beam) {
     const auto rows =
         static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
     const double positions = 2.5 * static_cast<double>(validation.longest());
     return rows * sizeof(autograd::Real) *
            (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
-            2 * static_cast<double>(c.tgt_vocabulary));
+            2 * static_cast<double>(c.vocabulary));
 }
 
 // What a checkpoint has besides the weights: the position in the data, and the epoch's sums so far.

@@ -1,6 +1,6 @@
 // config.json: every key of every family's configuration is honoured, refused by name, or ignored because it
 // changes nothing.
-#include "models/hugging_face/stack.h"
+#include "models/hugging_face/config.h"
 
 #include <map>
 #include <set>
@@ -21,28 +21,29 @@ namespace {
 using autograd::join;
 
 // Everything that was read, in one line.
-std::string described(const Config& c) {
+std::string described(const ConfigJson& c) {
     std::string ends, labels;
-    for (const int32_t id : c.ends)
+    for (const int32_t id : c.specials.ends)
         ends += join(id, ",");
     for (const std::string& label : c.labels)
         labels += label + ",";
-    const nn::RotaryOptions& r = c.rope;
-    return join(kFamilyNames[static_cast<int>(c.family)], " head=", static_cast<int>(c.head),
-                " vocabulary=", c.vocabulary, " max_length=", c.max_length, " n_layers=", c.n_layers,
-                " d_model=", c.d_model, " n_heads=", c.n_heads, " n_kv_heads=", c.n_kv_heads,
-                " head_dim=", c.head_dim, " d_ff=", c.d_ff,
-                " activation=", autograd::kActivationNames[static_cast<int>(c.activation)],
-                " norm_eps=", c.norm_eps, " biases=", c.qkv_bias, c.attention_out_bias, c.feed_forward_bias,
-                " tied=", c.tied) +
+    const models::BlockConfig& b = c.block;
+    const nn::RotaryOptions& r = b.rotary;
+    return join(kFamilyNames[static_cast<int>(c.family)], " kind=", static_cast<int>(c.kind),
+                " bare=", c.bare, " vocabulary=", c.vocabulary, " max_length=", c.max_length,
+                " n_layers=", c.n_layers, " d_model=", b.d_model, " n_heads=", b.n_heads,
+                " n_kv_heads=", b.n_kv_heads, " head_dim=", b.head_dim, " d_ff=", b.d_ff,
+                " activation=", autograd::kActivationNames[static_cast<int>(b.activation)],
+                " norm_eps=", b.norm_eps, " biases=", b.attention_bias, b.attention_out_bias,
+                b.feed_forward_bias, " tied=", c.tied) +
            join(" rope=", r.base, ",", static_cast<int>(r.scaling), ",", r.factor, ",",
                 r.low_frequency_factor, ",", r.high_frequency_factor, ",", r.original_length,
-                " token_types=", c.token_types, " dropout=", c.dropout.embeddings, ",", c.dropout.sublayers,
-                ",", c.dropout.attention, ",", c.classifier_dropout, " start=", c.start, " pad=", c.pad,
+                " token_types=", c.token_types, " dropout=", b.dropout.embeddings, ",", b.dropout.sublayers,
+                ",", b.dropout.attention, ",", c.pooled_dropout, " start=", c.start, " pad=", c.specials.pad,
                 " ends=", ends, " labels=", labels);
 }
 
-Config read(const std::string& text) {
+ConfigJson read(const std::string& text) {
     const Folder folder;
     return read_config(folder.write("config.json", text));
 }
@@ -100,9 +101,9 @@ const Golden kGolden[] = {
      R"("eos_token_id": 50256, "pad_token_id": null, "scale_attn_by_inverse_layer_idx": false, )"
      R"("reorder_and_upcast_attn": false, "add_cross_attention": false, "tie_word_embeddings": )"
      R"(true, "_name_or_path": "", "model_type": "gpt2", "output_attentions": false})",
-     "gpt2 head=1 vocabulary=50257 max_length=1024 n_layers=12 d_model=768 n_heads=12 "
+     "gpt2 kind=1 bare=0 vocabulary=50257 max_length=1024 n_layers=12 d_model=768 n_heads=12 "
      "n_kv_heads=12 head_dim=64 d_ff=3072 activation=gelu_tanh norm_eps=1e-05 biases=111 "
-     "tied=1 rope=10000,0,1,1,4,8192 token_types=0 dropout=0.1,0.1,0.1,0 start=50256 pad=-1 "
+     "tied=1 rope=10000,0,1,1,4,8192 token_types=0 dropout=0.1,0.1,0.1,-1 start=50256 pad=-1 "
      "ends=50256, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
@@ -115,9 +116,9 @@ const Golden kGolden[] = {
      R"(null, "is_decoder": false, "add_cross_attention": false, "bos_token_id": null, )"
      R"("eos_token_id": null, "tie_word_embeddings": true, "_name_or_path": "", "model_type": )"
      R"("bert", "output_attentions": false})",
-     "bert head=2 vocabulary=30522 max_length=512 n_layers=12 d_model=768 n_heads=12 "
+     "bert kind=2 bare=0 vocabulary=30522 max_length=512 n_layers=12 d_model=768 n_heads=12 "
      "n_kv_heads=12 head_dim=64 d_ff=3072 activation=gelu_erf norm_eps=1e-12 biases=111 tied=1 "
-     "rope=10000,0,1,1,4,8192 token_types=2 dropout=0.1,0.1,0.1,0.1 start=-1 pad=0 ends= labels="},
+     "rope=10000,0,1,1,4,8192 token_types=2 dropout=0.1,0.1,0.1,-1 start=-1 pad=0 ends= labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -129,9 +130,9 @@ const Golden kGolden[] = {
      R"(false, "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}, )"
      R"("attention_bias": false, "attention_dropout": 0.0, "mlp_bias": false, "head_dim": 128, )"
      R"("_name_or_path": "", "model_type": "llama", "output_attentions": false})",
-     "llama head=1 vocabulary=32000 max_length=2048 n_layers=32 d_model=4096 n_heads=32 "
+     "llama kind=1 bare=0 vocabulary=32000 max_length=2048 n_layers=32 d_model=4096 n_heads=32 "
      "n_kv_heads=32 head_dim=128 d_ff=11008 activation=silu norm_eps=1e-06 biases=000 tied=0 "
-     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,-1 start=1 pad=-1 ends=2, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -143,9 +144,9 @@ const Golden kGolden[] = {
      R"("tie_word_embeddings": false, "rope_parameters": {"rope_theta": 10000.0, "rope_type": )"
      R"("default"}, "sliding_window": 4096, "attention_dropout": 0.0, "_name_or_path": "", )"
      R"("model_type": "mistral", "output_attentions": false})",
-     "mistral head=1 vocabulary=32000 max_length=4096 n_layers=32 d_model=4096 n_heads=32 "
+     "mistral kind=1 bare=0 vocabulary=32000 max_length=4096 n_layers=32 d_model=4096 n_heads=32 "
      "n_kv_heads=8 head_dim=128 d_ff=14336 activation=silu norm_eps=1e-06 biases=000 tied=0 "
-     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,-1 start=1 pad=-1 ends=2, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -158,9 +159,9 @@ const Golden kGolden[] = {
      R"(28, "layer_types": ["full_attention", "full_attention"], "attention_dropout": 0.0, )"
      R"("pad_token_id": null, "bos_token_id": null, "eos_token_id": null, "_name_or_path": "", )"
      R"("model_type": "qwen2", "output_attentions": false})",
-     "qwen2 head=1 vocabulary=151936 max_length=32768 n_layers=2 d_model=4096 n_heads=32 "
+     "qwen2 kind=1 bare=0 vocabulary=151936 max_length=32768 n_layers=2 d_model=4096 n_heads=32 "
      "n_kv_heads=32 head_dim=128 d_ff=22016 activation=silu norm_eps=1e-06 biases=100 tied=0 "
-     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=-1 pad=-1 ends= labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,-1 start=-1 pad=-1 ends= labels="},
 };
 const std::string& golden(const std::string& family) {
     static std::map<std::string, std::string> all;
@@ -173,7 +174,7 @@ const std::string& golden(const std::string& family) {
 
 TEST_CASE("hugging face config: the defaults of transformers", "[models][hugging_face]") {
     for (const Golden& g : kGolden) {
-        const Config config = read(g.text);
+        const ConfigJson config = read(g.text);
         CHECK(described(config) == g.described);
         // Also if every key is missing that can be, as in files that are older than a key.
         const std::string family = kFamilyNames[static_cast<int>(config.family)];
@@ -189,11 +190,11 @@ struct Change {
     const char *families, *key, *value, *expected;
 };
 const Change kChanges[] = {
-    {"gpt2", "architectures", R"(["GPT2Model"])", "head=0"},
-    {"bert", "architectures", R"(["BertModel"])", "head=0"},
-    {"llama", "architectures", R"(["LlamaModel"])", "head=0"},
-    {"mistral", "architectures", R"(["MistralModel"])", "head=0"},
-    {"qwen2", "architectures", R"(["Qwen2Model"])", "head=0"},
+    {"gpt2", "architectures", R"(["GPT2Model"])", "kind=1 bare=1"},
+    {"bert", "architectures", R"(["BertModel"])", "kind=4 bare=1"},
+    {"llama", "architectures", R"(["LlamaModel"])", "kind=1 bare=1"},
+    {"mistral", "architectures", R"(["MistralModel"])", "kind=1 bare=1"},
+    {"qwen2", "architectures", R"(["Qwen2Model"])", "kind=1 bare=1"},
     {"gpt2 bert llama mistral qwen2", "vocab_size", "60001", "vocabulary=60001"},
     {"gpt2", "n_positions", "77", "max_length=77"},
     {"bert llama mistral qwen2", "max_position_embeddings", "77", "max_length=77"},
@@ -228,12 +229,12 @@ const Change kChanges[] = {
     {"gpt2 bert llama mistral qwen2", "bos_token_id", "7", "start=7"},
     {"gpt2 bert llama mistral qwen2", "eos_token_id", "[7,8]", "ends=7,8,"},
     {"gpt2 bert llama mistral qwen2", "pad_token_id", "7", "pad=7"},
-    {"gpt2", "embd_pdrop", "0.25", "dropout=0.25,0.1,0.1,0"},
-    {"gpt2", "resid_pdrop", "0.25", "dropout=0.1,0.25,0.1,0"},
-    {"gpt2", "attn_pdrop", "0.25", "dropout=0.1,0.1,0.25,0"},
-    {"bert", "hidden_dropout_prob", "0.25", "dropout=0.25,0.25,0.1,0"},
-    {"bert", "attention_probs_dropout_prob", "0.25", "dropout=0.1,0.1,0.25,0"},
-    {"llama mistral qwen2", "attention_dropout", "0.25", "dropout=0,0,0.25,0"},
+    {"gpt2", "embd_pdrop", "0.25", "dropout=0.25,0.1,0.1,-1"},
+    {"gpt2", "resid_pdrop", "0.25", "dropout=0.1,0.25,0.1,-1"},
+    {"gpt2", "attn_pdrop", "0.25", "dropout=0.1,0.1,0.25,-1"},
+    {"bert", "hidden_dropout_prob", "0.25", "dropout=0.25,0.25,0.1,-1"},
+    {"bert", "attention_probs_dropout_prob", "0.25", "dropout=0.1,0.1,0.25,-1"},
+    {"llama mistral qwen2", "attention_dropout", "0.25", "dropout=0,0,0.25,-1"},
 
     {"gpt2", "scale_attn_weights", "false", "!must be true, as scores are divided"},
     {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "!must be false"},
@@ -284,7 +285,7 @@ TEST_CASE("hugging face config: each key of each family, changed", "[models][hug
                 continue;
             }
             REQUIRE(error == "");
-            const Config config = read(text);
+            const ConfigJson config = read(text);
             CHECK((described(config) == g.described) == expected.empty());
             CHECK(contains(described(config), expected));
             // null, where transformers has it, and otherwise a value of another kind, is never a crash.
@@ -299,7 +300,7 @@ TEST_CASE("hugging face config: each key of each family, changed", "[models][hug
 TEST_CASE("hugging face config: rotary positions, under their old and new names", "[models][hugging_face]") {
     const std::string llama = golden("llama");
     const auto rope = [&](const std::map<std::string, std::string>& members) {
-        const nn::RotaryOptions r = read(with(llama, members)).rope;
+        const nn::RotaryOptions r = read(with(llama, members)).block.rotary;
         return join(r.base, ",", static_cast<int>(r.scaling), ",", r.factor, ",", r.low_frequency_factor, ",",
                     r.high_frequency_factor, ",", r.original_length);
     };
@@ -352,7 +353,7 @@ TEST_CASE("hugging face config: rotary positions, under their old and new names"
 TEST_CASE("hugging face config: a sliding window limits the length of texts", "[models][hugging_face]") {
     const std::string qwen = golden("qwen2"), mistral = golden("mistral");
     const auto length = [](const std::string& text) {
-        const Config c = read(text);
+        const ConfigJson c = read(text);
         CHECK(c.notes.size() == (contains(described(c), " max_length=33 ") ? 1 : 0));
         return c.max_length;
     };
@@ -381,8 +382,9 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
         members["architectures"] = R"(["BertForSequenceClassification"])";
         return with(golden("bert"), members);
     };
-    const Config c = read(classifier({{"id2label", R"({"1":"good","0":"bad","2":"n\u00e9"})"}}));
-    CHECK(c.head == Head::classifier);
+    const ConfigJson c = read(classifier({{"id2label", R"({"1":"good","0":"bad","2":"n\u00e9"})"}}));
+    CHECK(c.kind == models::Kind::classifier);
+    CHECK((c.classes == 3 && c.pooling == models::Pooling::pooler));
     CHECK(c.labels == std::vector<std::string>{"bad", "good", "né"});
     // In the order of numbers: as words, "10" would come before "2".
     std::string by_number;
@@ -392,8 +394,8 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
         by_number = "\"" + std::to_string(i) + "\":\"" + labels.back() + (i > 0 ? "\"," : "\"") + by_number;
     }
     CHECK(read(classifier({{"id2label", "{" + by_number + "}"}})).labels == labels);
-    CHECK(c.classifier_dropout == Real(0.1));  // hidden_dropout_prob's
-    CHECK(read(classifier({{"classifier_dropout", "0.25"}})).classifier_dropout == Real(0.25));
+    CHECK(c.pooled_dropout == -1);  // hidden_dropout_prob's
+    CHECK(read(classifier({{"classifier_dropout", "0.25"}})).pooled_dropout == Real(0.25));
     CHECK(read(classifier({{"id2label", "null"}})).labels == std::vector<std::string>{"LABEL_0", "LABEL_1"});
     CHECK(read(classifier({{"id2label", "null"}, {"num_labels", "3"}})).labels.size() == 3);
     CHECK(read(classifier({{"problem_type", "\"single_label_classification\""}})).labels.size() == 2);
@@ -409,7 +411,7 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
 }
 
 TEST_CASE("hugging face config: files as they were published", "[models][hugging_face]") {
-    const Config gpt2 = read(
+    const ConfigJson gpt2 = read(
         R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,)"
         R"("bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02,)"
         R"("layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,)"
@@ -419,7 +421,7 @@ TEST_CASE("hugging face config: files as they were published", "[models][hugging
         R"("max_length": 50}}, "vocab_size": 50257})");
     CHECK(described(gpt2) == kGolden[0].described);
     CHECK(gpt2.notes.empty());
-    const Config smol = read(
+    const ConfigJson smol = read(
         R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,)"
         R"("bos_token_id": 0, "eos_token_id": 0, "hidden_act": "silu", "hidden_size": 576,)"
         R"("initializer_range": 0.041666666666666664, "intermediate_size": 1536, "is_llama_config": true,)"
@@ -428,10 +430,11 @@ TEST_CASE("hugging face config: files as they were published", "[models][hugging
         R"("rope_interleaved": false, "rope_scaling": null, "rope_theta": 100000,)"
         R"("tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.40.1",)"
         R"("use_cache": true, "vocab_size": 49152})");
-    CHECK(described(smol) ==
-          "llama head=1 vocabulary=49152 max_length=8192 n_layers=30 d_model=576 n_heads=9 n_kv_heads=3 "
-          "head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 rope=100000,0,1,1,4,8192 "
-          "token_types=0 dropout=0,0,0,0 start=0 pad=-1 ends=0, labels=");
+    CHECK(
+        described(smol) ==
+        "llama kind=1 bare=0 vocabulary=49152 max_length=8192 n_layers=30 d_model=576 n_heads=9 n_kv_heads=3 "
+        "head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 rope=100000,0,1,1,4,8192 "
+        "token_types=0 dropout=0,0,0,-1 start=0 pad=-1 ends=0, labels=");
     CHECK(smol.notes ==
           std::vector<std::string>{"keys that transformers does not know are ignored: \"is_llama_config\""});
 }
@@ -488,21 +491,22 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     CHECK(contains(error("qwen2", "use_mrope", "true"), "must be false"));
 
     const auto notes = [](const std::map<std::string, std::string>& members) {
-        const Config c = read(with(golden("llama"), members));
+        const ConfigJson c = read(with(golden("llama"), members));
         return c.notes.empty() ? "" : c.notes.size() == 1 ? c.notes[0] : join(c.notes.size(), " notes");
     };
     CHECK(notes({{"pad_token_id", "-1"}}) == "pad_token_id -1 is ignored: there are the ids 0 to 31999");
     CHECK(notes({{"eos_token_id", "[2,32000]"}}) ==
           "eos_token_id 32000 is ignored: there are the ids 0 to 31999");
-    CHECK(read(with(golden("llama"), {{"eos_token_id", "[2,32000]"}})).ends == std::vector<int32_t>{2});
+    CHECK(read(with(golden("llama"), {{"eos_token_id", "[2,32000]"}})).specials.ends ==
+          std::vector<int32_t>{2});
     CHECK(notes({{"scale_attn_weights", "false"}}) ==  // another family's
           "keys that transformers does not know are ignored: \"scale_attn_weights\"");
     std::map<std::string, std::string> many;
     for (char c = 'a'; c <= 'z'; ++c)
         many[std::string(1, c)] = "[{}]";
-    const Config ids =
+    const ConfigJson ids =
         read(with(golden("llama"), {{"eos_token_id", "[2,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1]"}}));
-    CHECK(ids.ends == std::vector<int32_t>{2});
+    CHECK(ids.specials.ends == std::vector<int32_t>{2});
     REQUIRE(ids.notes.size() == 11);
     CHECK(ids.notes[10] == "eos_token_id: 2 more ids are ignored");
     CHECK(notes(many).ends_with("\"i\", \"j\" and 16 more"));
@@ -516,7 +520,7 @@ TEST_CASE("hugging face config: the stack of GPT-2 and BERT", "[models][hugging_
                                      {"eos_token_id", "4"},
                                      {"bos_token_id", "5"}});
     };
-    const models::StackConfig gpt2 = stack(read(small("gpt2"))), bert = stack(read(small("bert")));
+    const ConfigJson gpt2 = read(small("gpt2")), bert = read(small("bert"));
     CHECK(gpt2.block.norm == models::NormPlacement::pre);
     CHECK(gpt2.final_norm);
     CHECK(gpt2.block.d_ff == 48);
@@ -529,11 +533,10 @@ TEST_CASE("hugging face config: the stack of GPT-2 and BERT", "[models][hugging_
     CHECK(bert.block.d_ff == 3072);
     // Without a start token a text begins behind the end of another one; or with id 0.
     const auto start = [&](const std::string& ends) {
-        return stack(read(with(small("gpt2"), {{"bos_token_id", "null"}, {"eos_token_id", ends}})))
-            .specials.start;
+        return read(with(small("gpt2"), {{"bos_token_id", "null"}, {"eos_token_id", ends}})).specials.start;
     };
     CHECK((start("4") == 4 && start("[7,4]") == 7 && start("null") == 0));
-    for (const models::StackConfig& c : {gpt2, bert}) {
+    for (const models::Config& c : {gpt2, bert}) {
         CHECK(c.vocabulary == 11);
         CHECK(c.block.d_model == 12);
         CHECK(c.block.n_heads == 12);

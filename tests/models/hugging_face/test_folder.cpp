@@ -7,8 +7,6 @@
 #include <map>
 
 #include "models/hugging_face.h"
-#include "models/hugging_face/keys.h"
-#include "models/hugging_face/stack.h"
 #include "models/presets.h"
 #include "nn/packing.h"
 #include "tests/autograd/values.h"
@@ -19,10 +17,9 @@
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
-using hugging_face::Config;
 using hugging_face::config_of;
+using hugging_face::ConfigJson;
 using hugging_face::Family;
-using hugging_face::Head;
 using nn::checkpoint::StateEntry;
 
 namespace {
@@ -37,8 +34,8 @@ bool equal(const Model& a, const Model& b) {
 }
 
 // One of each kind, small: what is special to it is switched on.
-StackConfig small_of(Family family) {
-    StackConfig c = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
+Config small_of(Family family) {
+    Config c = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
     c.vocabulary = 23;
     c.max_length = 9;
     c.n_layers = 2;
@@ -62,7 +59,7 @@ StackConfig small_of(Family family) {
 const std::vector<Family> kRotary = {Family::llama, Family::mistral, Family::qwen2};
 
 template <class Model>
-void check_written_and_read(const Model& model, const Config& config) {
+void check_written_and_read(const Model& model, const ConfigJson& config) {
     const tests::Folder folder;
     stir(model);
     save_hugging_face(folder.path, model, config);
@@ -70,10 +67,10 @@ void check_written_and_read(const Model& model, const Config& config) {
     CHECK(opened.notes == std::vector<std::string>{});
     for (const char* of_a_classifier : {"classifier_dropout", "id2label", "problem_type"})
         CHECK(contains(content(folder / "config.json"), of_a_classifier) ==
-              (config.head == hugging_face::Head::classifier));
+              (model.config.kind == Kind::classifier));
     const Model again = load_hugging_face<Model>(opened);
     CHECK(equal(model, again));
-    CHECK(stack_of(again.config).block.init == stack_of(model.config).block.init);
+    CHECK(again.config.block.init == model.config.block.init);
     const Tokens ids(2, 3, {4, 5, 6, 7, 8, 9});
     CHECK(same_bits(model(ids, Mode::eval()), again(ids, Mode::eval())));
     // Written again, the files are the same.
@@ -88,9 +85,7 @@ struct Spoiled {
     tests::Folder folder;
     LanguageModel model{small_of(Family::gpt2), Rng(1)};
 
-    Spoiled() {
-        save_hugging_face(folder.path, model, config_of(model.config, Family::gpt2, Head::language_model));
-    }
+    Spoiled() { save_hugging_face(folder.path, model, config_of(model.config, Family::gpt2)); }
     std::vector<StateEntry> items() const {
         const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder / "model.safetensors");
         std::vector<StateEntry> all;
@@ -144,75 +139,68 @@ TEST_CASE("hugging face folder: every kind of model, written and read with the s
     for (const Family family : {Family::gpt2, Family::llama, Family::mistral, Family::qwen2}) {
         INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
         const LanguageModel model(small_of(family), Rng(1));
-        check_written_and_read(model, config_of(model.config, family, Head::language_model));
+        check_written_and_read(model, config_of(model.config, family));
     }
-    StackConfig untied = small_of(Family::gpt2);
+    Config untied = small_of(Family::gpt2);
     untied.tied = false;
-    check_written_and_read(LanguageModel(untied, Rng(1)),
-                           config_of(untied, Family::gpt2, Head::language_model));
-    StackConfig biased = small_of(Family::llama);
+    check_written_and_read(LanguageModel(untied, Rng(1)), config_of(untied, Family::gpt2));
+    Config biased = small_of(Family::llama);
     biased.block.attention_bias = biased.block.feed_forward_bias = true;
-    check_written_and_read(LanguageModel(biased, Rng(1)),
-                           config_of(biased, Family::llama, Head::language_model));
+    check_written_and_read(LanguageModel(biased, Rng(1)), config_of(biased, Family::llama));
     // A bare stack whose output layer is the embedding.
     check_written_and_read(LanguageModel(small_of(Family::gpt2), Rng(1)),
-                           config_of(small_of(Family::gpt2), Family::gpt2, Head::none));
+                           config_of(small_of(Family::gpt2), Family::gpt2, true));
 
-    const StackConfig bert = small_of(Family::bert);
-    check_written_and_read(MaskedLanguageModel(bert, Rng(1)),
-                           config_of(bert, Family::bert, Head::masked_language_model));
-    StackConfig loose = bert;
+    const Config bert = small_of(Family::bert);
+    check_written_and_read(MaskedLanguageModel(bert, Rng(1)), config_of(bert, Family::bert));
+    Config loose = bert;
     loose.tied = false;
-    check_written_and_read(MaskedLanguageModel(loose, Rng(1)),
-                           config_of(loose, Family::bert, Head::masked_language_model));
-    check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert, Family::bert, Head::none));
-    Config labelled = config_of(bert, Family::bert, Head::classifier);
+    check_written_and_read(MaskedLanguageModel(loose, Rng(1)), config_of(loose, Family::bert));
+    check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert.as(Kind::encoder), Family::bert));
+    const Classifier classifier(with_classes(bert, 3, Pooling::pooler, Real(0.25)), Rng(1));
+    ConfigJson labelled = config_of(classifier.config, Family::bert);
+    CHECK(labelled.labels == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"});
     labelled.labels = {"good", "bad\n\"", "ü"};
-    const Classifier classifier(
-        {.stack = bert, .classes = 3, .pooling = Pooling::pooler, .pooled_dropout = Real(0.25)}, Rng(1));
     check_written_and_read(classifier, labelled);
 
     const tests::Folder folder;
     save_hugging_face(folder.path, classifier, labelled);
-    const Config read = hugging_face::Folder(folder.path).config;
+    const ConfigJson read = hugging_face::Folder(folder.path).config;
     CHECK(read.labels == labelled.labels);
-    CHECK(read.classifier_dropout == Real(0.25));
-    CHECK(read.ends == std::vector<int32_t>{2});
+    CHECK(read.pooled_dropout == Real(0.25));
+    CHECK(read.specials.ends == std::vector<int32_t>{2});
 }
 
 TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, are written",
           "[models][hugging_face]") {
     for (const std::vector<int32_t>& ends : {std::vector<int32_t>{}, {2}, {2, 3}}) {
-        StackConfig c = small_of(Family::gpt2);
+        Config c = small_of(Family::gpt2);
         c.specials.ends = ends;
         c.block.dropout = {.embeddings = Real(0.125), .sublayers = Real(0.25), .attention = Real(0.375)};
         const tests::Folder folder;
-        save_hugging_face(folder.path, LanguageModel(c, Rng(1)),
-                          config_of(c, Family::gpt2, Head::language_model));
-        const Config read = hugging_face::Folder(folder.path).config;
-        CHECK(read.ends == ends);
+        save_hugging_face(folder.path, LanguageModel(c, Rng(1)), config_of(c, Family::gpt2));
+        const ConfigJson read = hugging_face::Folder(folder.path).config;
+        CHECK(read.specials.ends == ends);
         CHECK(contains(content(folder / "config.json"), std::string("\"eos_token_id\": ") +
                                                             (ends.empty()       ? "null"
                                                              : ends.size() == 1 ? "2"
                                                                                 : "[2, 3]") +
                                                             ","));
-        CHECK(read.dropout.embeddings == Real(0.125));
-        CHECK(read.dropout.sublayers == Real(0.25));
-        CHECK(read.dropout.attention == Real(0.375));
+        CHECK(read.block.dropout.embeddings == Real(0.125));
+        CHECK(read.block.dropout.sublayers == Real(0.25));
+        CHECK(read.block.dropout.attention == Real(0.375));
     }
-    StackConfig bert = small_of(Family::bert), llama = small_of(Family::llama);
+    Config bert = small_of(Family::bert), llama = small_of(Family::llama);
     // BERT has one rate for embeddings and sub-layers.
     bert.block.dropout = {.embeddings = Real(0.25), .sublayers = Real(0.25), .attention = Real(0.375)};
     llama.block.dropout.attention = Real(0.125);
     const tests::Folder of_bert, of_llama;
-    save_hugging_face(of_bert.path, MaskedLanguageModel(bert, Rng(1)),
-                      config_of(bert, Family::bert, Head::masked_language_model));
-    save_hugging_face(of_llama.path, LanguageModel(llama, Rng(1)),
-                      config_of(llama, Family::llama, Head::language_model));
-    const DropoutRates read = hugging_face::Folder(of_bert.path).config.dropout;
+    save_hugging_face(of_bert.path, MaskedLanguageModel(bert, Rng(1)), config_of(bert, Family::bert));
+    save_hugging_face(of_llama.path, LanguageModel(llama, Rng(1)), config_of(llama, Family::llama));
+    const DropoutRates read = hugging_face::Folder(of_bert.path).config.block.dropout;
     CHECK((read.embeddings == Real(0.25) && read.sublayers == Real(0.25)));
     CHECK(read.attention == Real(0.375));
-    CHECK(hugging_face::Folder(of_llama.path).config.dropout.attention == Real(0.125));
+    CHECK(hugging_face::Folder(of_llama.path).config.block.dropout.attention == Real(0.125));
 }
 
 TEST_CASE("hugging face folder: a model without a start token is written without one",
@@ -233,7 +221,7 @@ TEST_CASE("hugging face folder: the token that pads is written, of every family"
         INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
         const tests::Folder folder, second;
         const LanguageModel model(small_of(family), Rng(1));
-        save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+        save_hugging_face(folder.path, model, config_of(model.config, family));
         std::string json = content(folder / "config.json");
         const std::string none = "\"pad_token_id\": null", some = "\"pad_token_id\": 3";
         REQUIRE(contains(json, none));
@@ -246,9 +234,9 @@ TEST_CASE("hugging face folder: the token that pads is written, of every family"
 
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
     const tests::Folder folder;
-    const StackConfig bert = small_of(Family::bert);
+    const Config bert = small_of(Family::bert);
     const MaskedLanguageModel model(bert, Rng(1));
-    const Config config = config_of(bert, Family::bert, Head::masked_language_model);
+    const ConfigJson config = config_of(bert, Family::bert);
     save_hugging_face(folder.path, model, config);
     const hugging_face::Folder opened(folder.path);
     CHECK(error_of([&] { load_hugging_face<LanguageModel>(opened); }) ==
@@ -256,44 +244,36 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
     CHECK(contains(error_of([&] { load_hugging_face<Classifier>(opened); }), "a classifier is needed"));
     CHECK(contains(error_of([&] { load_hugging_face<TextEncoder>(opened); }), "a text encoder is needed"));
 
-    Config other = config;
-    other.head = Head::none;
-    CHECK(error_of([&] { save_hugging_face(folder.path, model, other); }) ==
-          "[save_hugging_face] this is a masked language model, which BertModel is not");
+    ConfigJson other = config;
     CHECK(error_of([&] {
-              hugging_face::architecture(Family::gpt2, Head::classifier);
-          }).starts_with("[hugging_face] gpt2 has no class with this head"));
-    const Classifier mean({.stack = bert, .classes = 2}, Rng(1));
-    other.head = Head::classifier;
+              config_of(with_classes(small_of(Family::gpt2), 2, Pooling::pooler), Family::gpt2);
+          }).starts_with("[hugging_face] gpt2 has no classifier"));
+    const Classifier mean(with_classes(bert, 2), Rng(1));
     other.labels = {"a", "b"};
     CHECK(contains(error_of([&] { save_hugging_face(folder.path, mean, other); }), "has a pooler"));
-    StackConfig sinusoids = small_of(Family::gpt2);
+    Config sinusoids = small_of(Family::gpt2);
     sinusoids.block.positions = nn::Positions::sinusoidal;
-    CHECK(error_of([&] { config_of(sinusoids, Family::gpt2, Head::language_model); }) ==
+    CHECK(error_of([&] { config_of(sinusoids, Family::gpt2); }) ==
           "[hugging_face] in gpt2 positions is learned: this model has sinusoidal");
     // config.json has no keys for them in these families.
     for (const Family family : {Family::gpt2, Family::bert}) {
-        StackConfig grouped = small_of(family), wide = small_of(family);
+        Config grouped = small_of(family), wide = small_of(family);
         grouped.block.n_kv_heads = 1;
         wide.block.head_dim = 4;
-        CHECK(contains(error_of([&] { config_of(grouped, family, Head::none); }),
-                       "this model has n_kv_heads 1, n_heads 2, head_dim 6 and d_model 12"));
-        CHECK(contains(error_of([&] { config_of(wide, family, Head::none); }),
-                       "this model has n_kv_heads 2, n_heads 2, head_dim 4 and d_model 12"));
+        CHECK(contains(error_of([&] { config_of(grouped, family); }), "n_kv_heads is 2: this model has 1"));
+        CHECK(contains(error_of([&] { config_of(wide, family); }), "head_dim is 6: this model has 4"));
     }
     for (const Family family : kRotary) {
-        StackConfig partial = small_of(family);
+        Config partial = small_of(family);
         partial.block.rotary.width = 2;
-        CHECK(contains(error_of([&] { config_of(partial, family, Head::language_model); }),
-                       "rotary.width is 0: this model has 2"));
+        CHECK(contains(error_of([&] { config_of(partial, family); }), "rotary.width is 0: this model has 2"));
     }
     // Mistral has no biases, and Qwen2's are not to be chosen.
-    StackConfig biased = small_of(Family::mistral);
+    Config biased = small_of(Family::mistral);
     biased.block.attention_bias = true;
     CHECK(contains(error_of([&] {
                        const LanguageModel m(biased, Rng(1));
-                       save_hugging_face(folder.path, m,
-                                         config_of(biased, Family::mistral, Head::language_model));
+                       save_hugging_face(folder.path, m, config_of(biased, Family::mistral));
                    }),
                    "bias"));
 }
@@ -305,11 +285,9 @@ TEST_CASE("hugging face folder: weights are not replaced if config.json cannot b
     std::filesystem::remove(s.folder / "config.json");
     std::filesystem::create_directory(s.folder / "config.json");
     const LanguageModel other(s.model.config, Rng(2));
-    CHECK(contains(error_of([&] {
-                       save_hugging_face(s.folder.path, other,
-                                         config_of(other.config, Family::gpt2, Head::language_model));
-                   }),
-                   "config.json: this is a directory"));
+    CHECK(contains(
+        error_of([&] { save_hugging_face(s.folder.path, other, config_of(other.config, Family::gpt2)); }),
+        "config.json: this is a directory"));
     CHECK(content(s.folder / "model.safetensors") == before);
 }
 
@@ -420,9 +398,9 @@ TEST_CASE("hugging face folder: what is ignored is told", "[models][hugging_face
 TEST_CASE("hugging face folder: the table of rotary positions is not larger than the model",
           "[models][hugging_face]") {
     const tests::Folder folder;
-    StackConfig c = small_of(Family::llama);
+    Config c = small_of(Family::llama);
     const LanguageModel model(c, Rng(1));
-    save_hugging_face(folder.path, model, config_of(c, Family::llama, Head::language_model));
+    save_hugging_face(folder.path, model, config_of(c, Family::llama));
     std::string json = content(folder / "config.json");
     const std::string nine = "\"max_position_embeddings\": 9";
     put(folder / "config.json",
@@ -442,7 +420,7 @@ TEST_CASE("hugging face folder: a window that is cut is written as it was", "[mo
     for (const Family family : {Family::mistral, Family::qwen2}) {
         const tests::Folder folder, second;
         const LanguageModel model(small_of(family), Rng(1));
-        save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+        save_hugging_face(folder.path, model, config_of(model.config, family));
         std::string json = content(folder / "config.json");
         for (const auto& [from, to] : std::map<std::string, std::string>{
                  {"\"max_position_embeddings\": 9", "\"max_position_embeddings\": 2000000000"},
@@ -463,7 +441,7 @@ TEST_CASE("hugging face folder: a window that is cut is written as it was", "[mo
 TEST_CASE("hugging face folder: which layers see only a window is written", "[models][hugging_face]") {
     const tests::Folder folder, second;
     const LanguageModel model(small_of(Family::qwen2), Rng(1));
-    save_hugging_face(folder.path, model, config_of(model.config, Family::qwen2, Head::language_model));
+    save_hugging_face(folder.path, model, config_of(model.config, Family::qwen2));
     std::string json = content(folder / "config.json");
     for (const auto& [from, to] : std::map<std::string, std::string>{
              {"\"sliding_window\": null", "\"sliding_window\": 5"},
@@ -503,7 +481,7 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
                  << " in " << autograd::kPrecisionNames[static_cast<int>(p)]);
             const tests::Folder folder;
             const LanguageModel model(small_of(family), Rng(1));
-            save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+            save_hugging_face(folder.path, model, config_of(model.config, family));
             const hugging_face::Folder opened(folder.path);
             LanguageModel later = load_hugging_face<LanguageModel>(opened);
             later.config.block.precision = p;

@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "models/hugging_face/stack.h"
 #include "models/hugging_face/weights.h"
 #include "models/language_model.h"
 #include "tests/autograd/values.h"
@@ -76,7 +75,7 @@ Words operator+(Words a, const Words& b) {
     return a;
 }
 
-Config config(const std::string& family, const std::string& architecture, const std::string& more = "") {
+ConfigJson config(const std::string& family, const std::string& architecture, const std::string& more = "") {
     const Folder folder;
     const std::string sizes =
         family == "gpt2"
@@ -91,7 +90,7 @@ Config config(const std::string& family, const std::string& architecture, const 
 }
 
 // name:sizes of what is written, or of what is read and must be there.
-Words listed(const Config& c, Use left_out) {
+Words listed(const ConfigJson& c, Use left_out) {
     Words all;
     for (const FileTensor& t : tensors(c)) {
         std::string sizes;
@@ -102,7 +101,7 @@ Words listed(const Config& c, Use left_out) {
     }
     return all;
 }
-Words written(const Config& c) { return listed(c, Use::read); }
+Words written(const ConfigJson& c) { return listed(c, Use::read); }
 
 }  // namespace
 
@@ -145,20 +144,20 @@ TEST_CASE("hugging face tensors: names and shapes as transformers writes them", 
     CHECK_FALSE(
         listed(config("bert", "BertForMaskedLM", untied), Use::written).contains("cls.predictions.bias:11"));
 
-    Config two = config("llama", "LlamaForCausalLM");
+    ConfigJson two = config("llama", "LlamaForCausalLM");
     two.n_layers = 2;
     CHECK(written(two).size() == 3 + 2 * 9);
     CHECK(written(two).contains("model.layers.1.mlp.up_proj.weight:20x12"));
 }
 
 TEST_CASE("hugging face tensors: parts of our matrices", "[models][hugging_face]") {
-    const auto part = [](const Config& c, const std::string& name) {
+    const auto part = [](const ConfigJson& c, const std::string& name) {
         for (const FileTensor& t : tensors(c))
             if (t.name == name)
                 return join(t.parameter, " ", t.transposed, " ", t.first, " ", t.columns);
         return std::string();
     };
-    const Config llama = config("llama", "LlamaForCausalLM", R"(,"head_dim":8,"attention_bias":true)");
+    const ConfigJson llama = config("llama", "LlamaForCausalLM", R"(,"head_dim":8,"attention_bias":true)");
     const std::string layer = "backbone.encoder.layers.0.", in = layer + "self_attention.in_proj.",
                       linear1 = layer + "feed_forward.linear1.weight ";
     CHECK(part(llama, "model.layers.0.self_attn.q_proj.weight") == in + "weight 1 0 16");
@@ -171,14 +170,14 @@ TEST_CASE("hugging face tensors: parts of our matrices", "[models][hugging_face]
     CHECK(part(llama, "model.layers.0.mlp.up_proj.weight") == linear1 + "1 20 20");
     CHECK(part(llama, "model.norm.weight") == "backbone.encoder.norm.gain 0 0 -1");
     CHECK(part(llama, "model.embed_tokens.weight") == "backbone.embedding.tokens.table 0 0 -1");
-    const Config gpt2 = config("gpt2", "GPT2LMHeadModel");
+    const ConfigJson gpt2 = config("gpt2", "GPT2LMHeadModel");
     CHECK(part(gpt2, "transformer.h.0.attn.c_attn.weight") == in + "weight 0 0 -1");
     CHECK(part(gpt2, "lm_head.weight") == "output.table 0 0 -1");
 }
 
 TEST_CASE("hugging face tensors: which parameters are read and written", "[models][hugging_face]") {
-    const Config g = config("gpt2", "GPT2LMHeadModel");
-    const models::LanguageModel gpt2(stack(g), autograd::Rng(1));
+    const ConfigJson g = config("gpt2", "GPT2LMHeadModel");
+    const models::LanguageModel gpt2(g, autograd::Rng(1));
     const auto parameters = nn::all_parameters(gpt2);
     const nn::checkpoint::StateDict in = state_dict(g, parameters, Direction::reading),
                                     out = state_dict(g, parameters, Direction::writing);
@@ -192,10 +191,10 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
     CHECK(in.entries.back().name == "lm_head.weight");
     CHECK(in.entries.back().tensor.data() == gpt2.backbone.embedding.tokens.table->data());
     CHECK(in.canonical("wte.weight") == "transformer.wte.weight");
-    const auto error = [&](const Config& c) {
+    const auto error = [&](const ConfigJson& c) {
         return error_of([&] { state_dict(c, parameters, Direction::reading); });
     };
-    Config more = g, less = g;
+    ConfigJson more = g, less = g;
     more.n_layers = 2;
     less.n_layers = 0;
     CHECK(
@@ -205,29 +204,33 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
           "[hugging_face] this model is not gpt2, which has no parameter "
           "backbone.encoder.layers.0.self_attention.in_proj.weight");
     // A tied output layer is nothing that a file without a head would lack.
-    const Config bare = config("gpt2", "GPT2Model");
+    const ConfigJson bare = config("gpt2", "GPT2Model");
     CHECK(state_dict(bare, parameters, Direction::reading).entries.size() == out.entries.size());
-    const models::LanguageModel untied(stack(config("gpt2", "GPT2Model", R"(,"tie_word_embeddings":false)")),
+    const models::LanguageModel untied(config("gpt2", "GPT2Model", R"(,"tie_word_embeddings":false)"),
                                        autograd::Rng(1));
     CHECK(contains(error_of([&] { state_dict(bare, nn::all_parameters(untied), Direction::reading); }),
                    "has no parameter output.table"));
     // And back to its configuration.
-    const Config again = config_of(stack(g), Family::gpt2, Head::language_model);
+    const ConfigJson again = config_of(g, Family::gpt2);
     CHECK(tensors(again).size() == tensors(g).size());
-    CHECK(again.d_ff == 20);
-    CHECK(again.ends == g.ends);
-    CHECK(again.norm_eps == Approx(1e-5));
-    models::StackConfig other = stack(g);
+    CHECK(again.block.d_ff == 20);
+    CHECK(again.specials.ends == g.specials.ends);
+    CHECK(again.block.norm_eps == Approx(1e-5));
+    models::Config other = g;
     other.block.scale_embeddings = true;
-    CHECK(contains(error_of([&] { config_of(other, Family::gpt2, Head::none); }),
+    CHECK(contains(error_of([&] { config_of(other, Family::gpt2); }),
                    "[hugging_face] in gpt2 scale_embeddings is false: this model has true"));
-    CHECK(contains(error_of([&] { config_of(stack(g), Family::bert, Head::none); }),
+    other = g.as(models::Kind::masked);
+    CHECK(contains(error_of([&] { config_of(other, Family::bert); }),
+                   "in \"type_vocab_size\": must be between 1 and"));
+    other.token_types = 2;
+    CHECK(contains(error_of([&] { config_of(other, Family::bert); }),
                    "in bert embedding_norm is true: this model has false"));
 }
 
 TEST_CASE("hugging face tensors: other names in files", "[models][hugging_face]") {
-    const auto name = [](const Config& c, const char* in_file) { return canonical_name(c, in_file); };
-    const Config gpt2 = config("gpt2", "GPT2LMHeadModel"), bare = config("gpt2", "GPT2Model");
+    const auto name = [](const ConfigJson& c, const char* in_file) { return canonical_name(c, in_file); };
+    const ConfigJson gpt2 = config("gpt2", "GPT2LMHeadModel"), bare = config("gpt2", "GPT2Model");
     CHECK(name(gpt2, "wte.weight") == "transformer.wte.weight");
     CHECK(name(gpt2, "h.0.attn.c_attn.bias") == "transformer.h.0.attn.c_attn.bias");
     CHECK(name(gpt2, "_orig_mod.transformer.wte.weight") == "transformer.wte.weight");
@@ -237,8 +240,8 @@ TEST_CASE("hugging face tensors: other names in files", "[models][hugging_face]"
     CHECK(name(bare, "transformer.wte.weight") == "wte.weight");
     CHECK(name(bare, "wte.weight") == "wte.weight");
     CHECK(name(bare, "lm_head.weight") == "");
-    const Config bert = config("bert", "BertForMaskedLM"), plain = config("bert", "BertModel");
-    const Config untied = config("bert", "BertForMaskedLM", R"(,"tie_word_embeddings":false)");
+    const ConfigJson bert = config("bert", "BertForMaskedLM"), plain = config("bert", "BertModel");
+    const ConfigJson untied = config("bert", "BertForMaskedLM", R"(,"tie_word_embeddings":false)");
     CHECK(name(bert, "bert.embeddings.LayerNorm.gamma") == "bert.embeddings.LayerNorm.weight");
     CHECK(name(bert, "embeddings.LayerNorm.beta") == "bert.embeddings.LayerNorm.bias");
     CHECK(name(bert, "embeddings.position_ids") == "");
@@ -248,9 +251,9 @@ TEST_CASE("hugging face tensors: other names in files", "[models][hugging_face]"
     CHECK(name(untied, "cls.predictions.bias") == "");
     CHECK(name(plain, "bert.pooler.dense.weight") == "pooler.dense.weight");
     CHECK(name(plain, "cls.predictions.bias") == "");
-    const Config classifier = config("bert", "BertForSequenceClassification");
+    const ConfigJson classifier = config("bert", "BertForSequenceClassification");
     CHECK(name(classifier, "bert.pooler.dense.weight") == "bert.pooler.dense.weight");
-    const Config llama = config("llama", "LlamaForCausalLM");
+    const ConfigJson llama = config("llama", "LlamaForCausalLM");
     CHECK(name(llama, "layers.0.self_attn.q_proj.weight") == "model.layers.0.self_attn.q_proj.weight");
     CHECK(name(llama, "model.layers.0.self_attn.rotary_emb.inv_freq") == "");
 }

@@ -58,7 +58,7 @@ std::vector<Model> all_models() {
     const auto filler = stirred(MaskedLanguageModel(small_stack("bert", kVocabulary), Rng(3)));
     all.push_back(
         {"filler", [=](const Sentences& s, int64_t length) { return (*filler)(padded(s, length), eval); }});
-    const ClassifierConfig labels{.stack = small_stack("bert", kVocabulary), .classes = 3};
+    const Config labels = with_classes(small_stack("bert", kVocabulary), 3);
     const auto classifier = stirred(Classifier(labels, Rng(3)));
     all.push_back({"classifier", [=](const Sentences& s, int64_t length) {
                        return (*classifier)(padded(s, length), eval);

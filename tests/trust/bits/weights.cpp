@@ -32,18 +32,18 @@ namespace {
 
 constexpr int kSteps = 100, kBatch = 4;
 
-template <class Model, class Config>
+template <class Model>
 uint64_t trained(const Config& config, int steps = kSteps, int batch = kBatch) {
     const Model model(config, Rng(7));
     train(model, steps, batch, 8);
     return hash(model);
 }
 
-TransformerConfig with(TransformerConfig config, Precision precision) {
+Config with(Config config, Precision precision) {
     config.block.precision = precision;
     return config;
 }
-StackConfig without_types(StackConfig config) {
+Config without_types(Config config) {
     config.token_types = 0;
     return config;
 }
@@ -57,7 +57,7 @@ std::vector<Kind> models_of_each_kind() {
         all.emplace_back("writer-" + kind, [kind] { return trained<LanguageModel>(small_stack(kind)); });
     all.emplace_back("filler", [] { return trained<MaskedLanguageModel>(small_stack("bert")); });
     all.emplace_back("classifier", [] {
-        const ClassifierConfig config{.stack = without_types(small_stack("bert")), .classes = 2};
+        const Config config = with_classes(without_types(small_stack("bert")), 2);
         return trained<Classifier>(config);
     });
     for (const std::string kind : {"paper", "prenorm"})
@@ -76,7 +76,6 @@ std::vector<Kind> few_models() {
 
 // 68 wide, which is no multiple of 16, and batches of 64: every kind of kernel divides its work among
 // threads.
-template <class Config>
 Config widened(Config config) {
     config.block.d_model = 68;
     config.block.n_heads = 4;

@@ -8,8 +8,8 @@
 
 namespace plaingrad::trust {
 
-inline models::StackConfig tiny(bool dropout) {
-    models::StackConfig c;
+inline models::Config tiny(bool dropout) {
+    models::Config c;
     c.vocabulary = 7;
     c.max_length = 4;
     c.n_layers = 1;

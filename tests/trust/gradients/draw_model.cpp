@@ -106,9 +106,8 @@ tests::Sentences text(Dice& draw, int64_t count, int64_t vocabulary) {
 constexpr int64_t kVocabulary = 7;
 
 // Of a few numbers each: every element is checked.
-template <class Config>
-void make_tiny(Dice& draw, Config& c) {
-    models::BlockConfig& block = models::block_of(c);
+void make_tiny(Dice& draw, models::Config& c) {
+    models::BlockConfig& block = c.block;
     c.max_length = 8;
     block.n_heads = 2;
     block.d_model = 2 * (2 + draw.below(2));  // (a norm of two numbers leaves only their order)
@@ -122,9 +121,9 @@ void make_tiny(Dice& draw, Config& c) {
     block.dropout = {.embeddings = rate, .sublayers = rate, .feed_forward = rate, .attention = rate};
 }
 
-models::StackConfig stack(Dice& draw, const std::vector<std::string>& kinds, std::string& kind) {
+models::Config stack(Dice& draw, const std::vector<std::string>& kinds, std::string& kind) {
     kind = draw.one_of(kinds);
-    models::StackConfig c = tests::small_stack(kind, kVocabulary);
+    models::Config c = tests::small_stack(kind, kVocabulary);
     make_tiny(draw, c);
     c.n_layers = 1 + draw.below(2);
     return c;
@@ -132,10 +131,11 @@ models::StackConfig stack(Dice& draw, const std::vector<std::string>& kinds, std
 
 Case transformer(Dice& draw) {
     const std::string preset = draw.one_of(tests::kKinds);
-    models::TransformerConfig config = tests::small(preset, kVocabulary);
+    models::Config config = tests::small(preset, kVocabulary);
     make_tiny(draw, config);
-    config.n_encoder_layers = 1 + draw.below(2), config.n_decoder_layers = 1 + draw.below(2);
-    config.tying = static_cast<models::Tying>(draw.below(static_cast<int64_t>(models::Tying::count)));
+    config.n_layers = 1 + draw.below(2), config.n_decoder_layers = 1 + draw.below(2);
+    const int64_t tying = draw.below(4);
+    config.embeddings_tied = tying % 2 == 1, config.tied = tying >= 2;
     const int64_t count = 1 + draw.below(3);
     const Tokens src = tests::padded(text(draw, count, kVocabulary)),
                  tgt = tests::framed(text(draw, count, kVocabulary));
@@ -151,7 +151,7 @@ Case language_model(Dice& draw) {
     std::vector<std::string> kinds = tests::kStacks;
     kinds.insert(kinds.end(), tests::kAlone.begin(), tests::kAlone.end());
     std::string kind;
-    const models::StackConfig config = stack(draw, kinds, kind);
+    const models::Config config = stack(draw, kinds, kind);
     const Tokens ids = tests::framed(text(draw, 1 + draw.below(3), kVocabulary));
     Case c("LanguageModel, " + kind, true);
     add_module(c, models::LanguageModel(config, rng(draw)),
@@ -163,7 +163,7 @@ Case language_model(Dice& draw) {
 
 Case encoder_model(Dice& draw) {
     std::string kind;
-    const models::StackConfig config = stack(draw, tests::kStacks, kind);
+    const models::Config config = stack(draw, tests::kStacks, kind);
     const int64_t count = 1 + draw.below(3);
     tests::Sentences sentences = text(draw, count, kVocabulary);
     for (tests::Ids& ids : sentences)
@@ -181,7 +181,7 @@ Case encoder_model(Dice& draw) {
     }
     c.name = "Classifier, " + kind;
     const auto pooling = draw.one_in(2) ? models::Pooling::mean : models::Pooling::first;
-    add_module(c, models::Classifier({.stack = config, .classes = 3, .pooling = pooling}, rng(draw)),
+    add_module(c, models::Classifier(models::with_classes(config, 3, pooling), rng(draw)),
                [=](const models::Classifier& model) { return model(ids, m); });
     return c;
 }

@@ -231,7 +231,7 @@ private:
     // Both forms are disturbed: the plain one adds terms that cancel, where the fused one has none.
     void disturb(const Gradients& exact, bool plain, uint64_t sample, std::vector<double>& deviation) const {
         Model other = fresh();
-        const double noise = block_of(other.config).precision == autograd::Precision::bf16 ? 0x1p-8 : 0x1p-20;
+        const double noise = other.config.block.precision == autograd::Precision::bf16 ? 0x1p-8 : 0x1p-20;
         const std::vector<nn::NamedParameter> parameters = nn::parameters(other);
         for (std::size_t p = 0; p < parameters.size(); ++p) {
             const Rng rng = Rng(sample).fork("disturb").fork(p);

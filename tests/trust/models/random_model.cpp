@@ -4,6 +4,7 @@ namespace plaingrad::trust {
 namespace {
 
 using models::BlockConfig;
+using models::Config;
 using models::Real;
 
 template <class Enum>
@@ -67,7 +68,6 @@ int64_t draw_vocabulary(Dice& dice) {
 
 int64_t draw_length(Dice& dice) { return dice.chance(0.8) ? 20 + dice.below(30) : 60 + dice.below(80); }
 
-template <class Config>
 bool can_be_built(const Config& config) {
     try {
         check_config(config);
@@ -77,15 +77,16 @@ bool can_be_built(const Config& config) {
     }
 }
 
-template <class Config, class Once>
+template <class Once>
 Config draw_until_built(const Once& once) {
     for (;;)
         if (Config config = once(); can_be_built(config))
             return config;
 }
 
-models::StackConfig stack_once(Dice& dice) {
-    models::StackConfig c = {.vocabulary = draw_vocabulary(dice), .max_length = draw_length(dice)};
+models::Config stack_once(Dice& dice) {
+    models::Config c = {
+        .kind = models::Kind::masked, .vocabulary = draw_vocabulary(dice), .max_length = draw_length(dice)};
     c.n_layers = dice.below(4);
     c.final_norm = dice.chance(0.5);
     c.embedding_norm = dice.chance(0.3);
@@ -97,28 +98,30 @@ models::StackConfig stack_once(Dice& dice) {
 
 }  // namespace
 
-models::StackConfig draw_stack(Dice& dice) {
-    return draw_until_built<models::StackConfig>([&] { return stack_once(dice); });
+models::Config draw_stack(Dice& dice) {
+    return draw_until_built([&] { return stack_once(dice); });
 }
 
-models::ClassifierConfig draw_classifier(Dice& dice) {
-    return draw_until_built<models::ClassifierConfig>([&] {
-        models::ClassifierConfig c = {.stack = stack_once(dice), .classes = 2 + dice.below(4)};
+models::Config draw_classifier(Dice& dice) {
+    return draw_until_built([&] {
+        models::Config c = stack_once(dice);
+        c.kind = models::Kind::classifier;
+        c.classes = 2 + dice.below(4);
         c.pooling = any_of(dice, models::Pooling::count);
         c.pooled_dropout = dice.one_of<Real>({-1, 0, Real(0.3)});
         return c;
     });
 }
 
-models::TransformerConfig draw_transformer(Dice& dice) {
-    return draw_until_built<models::TransformerConfig>([&] {
-        models::TransformerConfig c = {.src_vocabulary = draw_vocabulary(dice),
-                                       .max_length = draw_length(dice)};
-        c.tgt_vocabulary = dice.chance(0.6) ? c.src_vocabulary : draw_vocabulary(dice);
-        c.n_encoder_layers = dice.below(3);
+models::Config draw_transformer(Dice& dice) {
+    return draw_until_built([&] {
+        models::Config c = {.src_vocabulary = draw_vocabulary(dice), .max_length = draw_length(dice)};
+        c.vocabulary = dice.chance(0.6) ? c.src_vocabulary : draw_vocabulary(dice);
+        c.n_layers = dice.below(3);
         c.n_decoder_layers = dice.below(3);
-        c.final_norms = dice.chance(0.5);
-        c.tying = any_of(dice, models::Tying::count);
+        c.final_norm = dice.chance(0.5);
+        const int64_t tying = dice.below(4);
+        c.embeddings_tied = tying % 2 == 1, c.tied = tying >= 2;
         c.block = draw_block(dice);
         return c;
     });

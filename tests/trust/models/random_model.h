@@ -9,8 +9,8 @@ namespace plaingrad::trust {
 using tests::Dice;
 
 // Each can be built: what check_config refuses is drawn again.
-models::StackConfig draw_stack(Dice& dice);
-models::TransformerConfig draw_transformer(Dice& dice);
-models::ClassifierConfig draw_classifier(Dice& dice);
+models::Config draw_stack(Dice& dice);
+models::Config draw_transformer(Dice& dice);
+models::Config draw_classifier(Dice& dice);
 
 }  // namespace plaingrad::trust

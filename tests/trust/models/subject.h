@@ -54,10 +54,10 @@ inline Tokens types_for(const Tokens& ids, int64_t token_types) {
 
 template <>
 struct Subject<models::Transformer> {
-    static models::TransformerConfig configuration(Dice& dice) { return draw_transformer(dice); }
+    static models::Config configuration(Dice& dice) { return draw_transformer(dice); }
     static int64_t max_length(const models::Transformer& m) { return m.config.max_length; }
     static int64_t vocabulary(const models::Transformer& m) {
-        return std::min(m.config.src_vocabulary, m.config.tgt_vocabulary);
+        return std::min(m.config.src_vocabulary, m.config.vocabulary);
     }
     static Tensor loss(const models::Transformer& m, const Sentences& s, uint64_t seed,
                        const nn::Mode& mode) {
@@ -75,8 +75,8 @@ struct Subject<models::Transformer> {
 
 template <>
 struct Subject<models::LanguageModel> {
-    static models::StackConfig configuration(Dice& dice) {
-        models::StackConfig c = draw_stack(dice);
+    static models::Config configuration(Dice& dice) {
+        models::Config c = draw_stack(dice);
         c.token_types = 0;
         return c;
     }
@@ -95,7 +95,7 @@ struct Subject<models::LanguageModel> {
 
 template <>
 struct Subject<models::MaskedLanguageModel> {
-    static models::StackConfig configuration(Dice& dice) { return draw_stack(dice); }
+    static models::Config configuration(Dice& dice) { return draw_stack(dice); }
     static int64_t max_length(const models::MaskedLanguageModel& m) { return m.config.max_length; }
     static int64_t vocabulary(const models::MaskedLanguageModel& m) { return m.config.vocabulary; }
     static Tensor loss(const models::MaskedLanguageModel& m, const Sentences& s, uint64_t,
@@ -113,17 +113,17 @@ struct Subject<models::MaskedLanguageModel> {
 
 template <>
 struct Subject<models::Classifier> {
-    static models::ClassifierConfig configuration(Dice& dice) { return draw_classifier(dice); }
-    static int64_t max_length(const models::Classifier& m) { return m.config.stack.max_length; }
-    static int64_t vocabulary(const models::Classifier& m) { return m.config.stack.vocabulary; }
+    static models::Config configuration(Dice& dice) { return draw_classifier(dice); }
+    static int64_t max_length(const models::Classifier& m) { return m.config.max_length; }
+    static int64_t vocabulary(const models::Classifier& m) { return m.config.vocabulary; }
     static Tensor loss(const models::Classifier& m, const Sentences& s, uint64_t seed, const nn::Mode& mode) {
         const Tokens ids = tests::padded(s);
-        return cross_entropy(m(ids, mode, types_for(ids, m.config.stack.token_types)), tests::classes(s),
+        return cross_entropy(m(ids, mode, types_for(ids, m.config.token_types)), tests::classes(s),
                              {.label_smoothing = loss_options(seed).label_smoothing});
     }
     static Tensor logits(const models::Classifier& m, const Sentences& s, int64_t length) {
         const Tokens ids = tests::padded(s, length);
-        return m(ids, nn::Mode::eval(), types_for(ids, m.config.stack.token_types));
+        return m(ids, nn::Mode::eval(), types_for(ids, m.config.token_types));
     }
 };
 

@@ -36,7 +36,7 @@ def value(text):
 
 def configuration(metadata):
     c = {name.removeprefix('config.'): value(text) for name, text in metadata.items()}
-    return c | dict(final_norm=c.get('final_norm', c.get('final_norms')))
+    return c | dict(tgt_vocabulary=c['vocabulary'])
 
 
 def part(tensors, kind):

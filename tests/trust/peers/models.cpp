@@ -12,6 +12,7 @@ namespace plaingrad::trust {
 namespace {
 
 using models::BlockConfig;
+using models::Config;
 using nn::Mode;
 using nn::checkpoint::StateEntry;
 
@@ -28,9 +29,8 @@ void fit_torch(BlockConfig& b) {
 
 // PyTorch does not round factors to bfloat16 where we do, and drops other elements. A norm of few numbers
 // divides by almost nothing, unless its eps is large: what comes out is mostly rounding, here and there.
-template <class Config>
 Config comparable(Config config, bool for_torch) {
-    BlockConfig& b = block_of(config);
+    BlockConfig& b = config.block;
     if (for_torch)
         fit_torch(b);
     if (b.d_model < 16)
@@ -102,7 +102,7 @@ Tensor loss(const models::MaskedLanguageModel& m, const Data& d) {
 
 Data data_for(const models::Classifier& m, const Sentences& s) {
     const Tokens ids = tests::padded(s);
-    return {{}, ids, tests::classes(s), types_for(ids, m.config.stack.token_types), {}};
+    return {{}, ids, tests::classes(s), types_for(ids, m.config.token_types), {}};
 }
 Tensor logits(const models::Classifier& m, const Data& d) { return m(d.ids, Mode::eval(), d.types); }
 Tensor loss(const models::Classifier& m, const Data& d) {
@@ -113,7 +113,6 @@ Tensor loss(const models::Classifier& m, const Data& d) {
 
 class File {
 public:
-    template <class Config>
     File(const char* kind, const Config& config) : metadata_(models::to_metadata(config)) {
         metadata_["kind"] = kind;
     }

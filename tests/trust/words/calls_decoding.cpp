@@ -21,11 +21,11 @@ using namespace models;  // NOLINT
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Rng kRng(1);
 
-TransformerConfig small_pair() {
-    TransformerConfig c;
-    c.src_vocabulary = c.tgt_vocabulary = 9;
+Config small_pair() {
+    Config c;
+    c.src_vocabulary = c.vocabulary = 9;
     c.max_length = 6;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.n_layers = c.n_decoder_layers = 1;
     c.block = small().block;
     return c;
 }
@@ -75,7 +75,7 @@ void read_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
     rows.step_anew(texts, count);
 }
 void broken_weights() {
-    StackConfig c = small();
+    Config c = small();
     const LanguageModel broken(c, kRng);
     for (const nn::NamedParameter& p : nn::parameters(broken))
         p.tensor.mutable_data()[0] = std::numeric_limits<Real>::quiet_NaN();

@@ -59,7 +59,7 @@ void save_packed() {
     save(kPath, model);
 }
 void save_too_wide() {
-    StackConfig c = small(0);
+    Config c = small(0);
     c.max_length = int64_t{1} << 22;
     save(kPath, LanguageModel(c, kRng));
 }
@@ -77,7 +77,7 @@ void enumerated(const std::string& text) {
     FieldReader{{{"x", text}}, "", "file"}("x", value, kNormPlacementNames);
 }
 void configured(const Metadata& metadata) {
-    StackConfig c = small(0);
+    Config c = small(0);
     from_metadata(metadata, c, "file");
 }
 void unnamed() {

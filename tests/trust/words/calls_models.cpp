@@ -24,40 +24,40 @@ const Tensor kNone;
 
 template <class Change>
 LanguageModel built(const Change& change) {
-    StackConfig c = small();
+    Config c = small();
     change(c);
     return {c, kRng};
 }
-#define STACK(...) CALL(built([](StackConfig& c) { __VA_ARGS__; }))
+#define STACK(...) CALL(built([](Config& c) { __VA_ARGS__; }))
 
-TransformerConfig small_pair() {
-    TransformerConfig c;
+Config small_pair() {
+    Config c;
     c.src_vocabulary = 9;
-    c.tgt_vocabulary = 8;
+    c.vocabulary = 8;
     c.max_length = 6;
-    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.n_layers = c.n_decoder_layers = 1;
     c.block = small().block;
     return c;
 }
 template <class Change>
 Transformer built_pair(const Change& change) {
-    TransformerConfig c = small_pair();
+    Config c = small_pair();
     change(c);
     return {c, kRng};
 }
-#define PAIR(...) CALL(built_pair([](TransformerConfig& c) { __VA_ARGS__; }))
+#define PAIR(...) CALL(built_pair([](Config& c) { __VA_ARGS__; }))
 
 template <class Change>
 Classifier built_classifier(const Change& change) {
-    ClassifierConfig c{.stack = small(), .classes = 2};
+    Config c = with_classes(small(), 2);
     change(c);
     return {c, kRng};
 }
-#define CLASSES(...) CALL(built_classifier([](ClassifierConfig& c) { __VA_ARGS__; }))
+#define CLASSES(...) CALL(built_classifier([](Config& c) { __VA_ARGS__; }))
 
 LanguageModel writer() { return {small(), kRng}; }
 MaskedLanguageModel filler() { return {small(), kRng}; }
-Classifier classifier() { return {{.stack = small(), .classes = 2}, kRng}; }
+Classifier classifier() { return {with_classes(small(), 2), kRng}; }
 TextEncoder encoder() { return {small(), kRng}; }
 Transformer translator() { return {small_pair(), kRng}; }
 
@@ -91,12 +91,12 @@ Calls calls_of_models() {
             STACK(c.block.rotary.low_frequency_factor = kNan),
             STACK(c.block.rotary.high_frequency_factor = kNan),
             STACK(c.block.rotary.scaling = nn::RotaryScaling::count), PAIR(c.src_vocabulary = 0),
-            PAIR(c.tgt_vocabulary = 0), PAIR(c.max_length = 0), PAIR(c.n_encoder_layers = -1),
-            PAIR(c.n_decoder_layers = -1), PAIR(c.tying = Tying::all), PAIR(c.tying = Tying::source_target),
-            PAIR(c.tying = Tying::count), PAIR(c.specials.start = 8), PAIR(c.block.n_heads = 3),
+            PAIR(c.vocabulary = 0), PAIR(c.max_length = 0), PAIR(c.n_layers = -1),
+            PAIR(c.n_decoder_layers = -1), PAIR(c.embeddings_tied = c.tied = true),
+            PAIR(c.embeddings_tied = true), PAIR(c.specials.start = 8), PAIR(c.block.n_heads = 3),
             CLASSES(c.classes = 1), CLASSES(c.classes = -2), CLASSES(c.pooled_dropout = 1),
             CLASSES(c.pooled_dropout = Real(-0.5)), CLASSES(c.pooled_dropout = kNan),
-            CLASSES(c.pooling = Pooling::count), CLASSES(c.stack.vocabulary = 0), CALL(preset("nonsense")),
+            CLASSES(c.pooling = Pooling::count), CLASSES(c.vocabulary = 0), CALL(preset("nonsense")),
             CALL(preset("")),
 
             CALL(writer()(kUnknown, kEval)), CALL(writer()(kLong, kEval)),
