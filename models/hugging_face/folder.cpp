@@ -6,7 +6,7 @@
 #include "models/hugging_face/tensors.h"
 #include "models/hugging_face/weights.h"
 #include "nn/checkpoint/json.h"
-#include "nn/checkpoint/matching.h"
+#include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {

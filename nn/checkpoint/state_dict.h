@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/checkpoint/matching.h"
+#include "nn/checkpoint/safetensors.h"
 #include "nn/module.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -16,10 +16,12 @@ namespace plaingrad::nn::checkpoint {
 // "module._orig_mod.layers.0.weight".
 std::string without_wrappers(std::string name);
 
+// Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is to be
+// ignored, such as a buffer without weights.
+using Canonical = std::function<std::string(std::string name)>;
+
 struct StateDict {
     std::vector<StateEntry> entries;
-    // Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is
-    // to be ignored, such as a buffer without weights.
     Canonical canonical = without_wrappers;
 };
 
@@ -62,5 +64,27 @@ struct LoadCall {
 void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call);
 // As `load` complains about one file.
 LoadCall call_of(const SafeTensors& file);
+
+struct Expected {
+    std::string name;
+    std::vector<int64_t> shape;  // in the file
+    std::size_t weight;          // a number: equal for the names of one tied weight
+};
+
+struct Found {
+    const SafeTensors* file = nullptr;  // nullptr: no file has it
+    const Entry* entry = nullptr;
+};
+struct Matches {
+    std::vector<Found> found;          // of each expected tensor
+    std::vector<std::string> ignored;  // names in the files
+};
+
+// Finds, for each tensor that a model expects, the file that holds it and its name there, before a number is
+// read. Files may lack some of the names of a tied weight. Throws FileError, beginning with `where` and ending
+// with `hint`, that lists tensors which are missing, superfluous, of another shape, or no floating-point
+// numbers. The result points into `files`.
+Matches match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
+              const Canonical& canonical, const std::string& where, const std::string& hint);
 
 }  // namespace plaingrad::nn::checkpoint
