@@ -84,7 +84,7 @@ static double attention_numbers(const BlockConfig& c) {
     return 2 * d * (heads + kv_heads) * (c.head_dim > 0 ? static_cast<double>(c.head_dim) : d / heads);
 }
 
-// A feed-forward has two matrices of d · d_ff numbers, or three. The decoder's layers have a second attention.
+// A feed-forward has two or three matrices of d · d_ff numbers. A decoder layer has two attentions.
 double least_parameters(const Config& c) {
     const bool pair = c.kind == Kind::encoder_decoder, classifies = c.kind == Kind::classifier;
     const auto real = [](int64_t n) { return static_cast<double>(n); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/hugging_face/weights.h"
 #include "models/pytorch.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -189,6 +190,8 @@ std::string model_file(const std::string& path) {
             nn::checkpoint::certainly_exists(file))
             return file;
     nn::checkpoint::names_in(path, none);
+    if (!none)
+        hugging_face::refuse_others(path);
     throw FileError(autograd::join(
         path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
 }

@@ -28,6 +28,9 @@ int64_t numbers_of(const models::hugging_face::ConfigJson& config) {
 }
 
 std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t bytes_each) {
+    std::error_code none;
+    check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
+          ": this is a link to something that is not there");
     check(nn::checkpoint::certainly_exists(path), path,
           ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
     if (!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))

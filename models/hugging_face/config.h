@@ -49,8 +49,8 @@ ConfigJson read_config(const std::string& path);
 
 // What config.json says of a model: all of it is the model's, but for the family, the special ids, the labels
 // and the limits of positions, which are those of `given`. Throws Error, naming the field, for a model that
-// computes what none of this family does: what config.json cannot say would be lost. (Left out are ids that are
-// never generated, initial values, precision, and dropout where the family has none.)
+// computes what none of this family does: what config.json cannot say would be lost. (Left out are ids that
+// are never generated, initial values, precision, and dropout where the family has none.)
 ConfigJson config_of(const Config& model, const ConfigJson& given);
 // The same for a new model, with its own ids, and labels as transformers counts them.
 ConfigJson config_of(const Config& model, Family family, bool bare = false);

@@ -1,6 +1,7 @@
 #include "models/hugging_face/folder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "models/hugging_face/tensors.h"
@@ -70,9 +71,24 @@ void note_ignored(std::vector<std::string> names, ConfigJson& c) {
         "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more));
 }
 
+// Where there is no config.json, says what there is instead, if it is known.
+const std::string& with_config(const std::string& path) {
+    if (nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))
+        return path;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error)) {
+        nn::checkpoint::read(path);
+        nn::checkpoint::check_file(false, path,
+                                   ": a folder is needed, with the config.json of these tensors");
+    }
+    refuse_others(path);
+    return path;
+}
+
 }  // namespace
 
-Folder::Folder(const std::string& path_) : path(path_), config(read_config(file("config.json"))) {
+Folder::Folder(const std::string& path_)
+    : path(with_config(path_)), config(read_config(file("config.json"))) {
     const WeightFiles listed = weight_files(path);
     for (std::size_t i = 0; i < listed.paths.size(); ++i) {
         files.push_back(nn::checkpoint::read(listed.paths[i]));

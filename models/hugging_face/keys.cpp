@@ -431,8 +431,8 @@ std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_
     return valid;
 }
 
-// Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5. The first
-// two are the presets.
+// Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5. The
+// first two are the presets.
 Keys defaults(Family family) {
     Keys k;
     k.family = family;

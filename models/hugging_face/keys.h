@@ -1,4 +1,4 @@
-// The keys of config.json, each by itself, to read and to write. What follows from several of them is in config.cpp.
+// The keys of config.json, each by itself, to read and to write. What follows from several is in config.cpp.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 #include "models/hugging_face/weights.h"
 
+#include <filesystem>
 #include <set>
 
 #include "nn/checkpoint/json.h"
@@ -35,7 +36,64 @@ WeightFiles read_index(const std::string& folder, const std::string& index) {
     return files;
 }
 
+namespace fs = std::filesystem;
+
+// Files that hold a model, but not as it is read here. The first line that fits a name in the folder counts.
+struct Other {
+    std::string_view end;  // of the name
+    const char* advice;
+};
+constexpr const char* kAdapter =
+    "an adapter (LoRA) only changes another model; merge the two in Python: "
+    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW)";
+constexpr const char* kTorch =
+    "weights of torch.save are not read; convert them in Python, with the class that config.json names in "
+    "\"architectures\": transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)";
+constexpr const char* kTensorFlow =
+    "weights of TensorFlow or Flax are not read; take the model's model.safetensors instead, if there is "
+    "one, or "
+    "convert them in Python with transformers 4: "
+    "transformers.CLASS.from_pretrained(FOLDER, from_tf=True).save_pretrained(FOLDER); from_flax=True for "
+    ".msgpack";
+constexpr Other kOthers[] = {
+    {"adapter_config.json", kAdapter},
+    {"adapter_model.safetensors", kAdapter},
+    {"adapter_model.bin", kAdapter},
+    {".gguf",
+     "files of llama.cpp are not read; take the folder that this one was made from, with config.json and "
+     "model.safetensors"},
+    {".bin", kTorch},
+    {".bin.index.json", kTorch},
+    {".pth", kTorch},
+    {".pt", kTorch},
+    {".ckpt", kTorch},
+    {".h5", kTensorFlow},
+    {".msgpack", kTensorFlow},
+    {".safetensors",
+     "only model.safetensors is read, or the files that model.safetensors.index.json lists; if "
+     "this is one of several, download that index, too; if it is the whole model, rename it"},
+};
+
 }  // namespace
+
+void refuse_others(const std::string& folder) {
+    std::error_code error;
+    const std::vector<std::string> names = nn::checkpoint::names_in(folder, error);
+    for (const std::string& name : names) {
+        const std::string path = nn::checkpoint::in_folder(folder, name);
+        check_file(!fs::is_symlink(path, error) || exists(path), path, ": this is a link to ",
+                   shown(fs::read_symlink(path, error).string()),
+                   ", which is not there; download the model again");
+        if (name == "snapshots")
+            for (const std::string& snapshot : nn::checkpoint::names_in(path, error))
+                check_file(false, folder, ": this is a folder of Hugging Face's cache; the model is in ",
+                           nn::checkpoint::in_folder(path, snapshot));
+    }
+    for (const Other& other : kOthers)
+        for (const std::string& name : names)
+            check_file(!name.ends_with(other.end) || name == "model.safetensors",
+                       nn::checkpoint::in_folder(folder, name), ": ", other.advice);
+}
 
 WeightFiles weight_files(const std::string& folder) {
     const std::string file = nn::checkpoint::in_folder(folder, "model.safetensors"),
@@ -45,11 +103,7 @@ WeightFiles weight_files(const std::string& folder) {
     if (exists(index))
         return read_index(folder, index);
     check_file(exists(folder), folder, ": there is no such folder");
-    for (const std::string old : {"/pytorch_model.bin", "/pytorch_model.bin.index.json"})
-        check_file(!exists(folder + old), folder, old,
-                   ": weights of torch.save are not read; convert them in Python, with the class that "
-                   "config.json names in \"architectures\": "
-                   "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+    refuse_others(folder);
     check_file(false, folder, ": there is neither model.safetensors nor model.safetensors.index.json");
     return {};
 }

@@ -17,9 +17,14 @@ struct WeightFiles {
     std::string index = {};  // its path
 };
 
-// Throws FileError if the folder has no weights, or only those of torch.save, or lacks a file that its index
-// names.
+// Throws FileError if the folder has no weights, or only others (see refuse_others), or lacks a file that its
+// index names.
 WeightFiles weight_files(const std::string& folder);
+
+// For a folder without a model that is read: throws FileError naming what there is instead, and what to do: a
+// folder of Hugging Face's cache, a link to nowhere, an adapter, weights in another format or under another
+// name. Returns if there is nothing of the kind.
+void refuse_others(const std::string& folder);
 
 // Throws FileError unless the file has the tensors that the index says it has, and no other.
 void check_listed(const WeightFiles& files, std::size_t file,

@@ -78,13 +78,31 @@ std::string_view bytes_of(const T* data, int64_t n) {
     return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(n) * sizeof(T)};
 }
 
+// How files begin that are often taken for one, and what they are.
+constexpr const char* kTorchSave =
+    "a file of torch.save; in Python, safetensors.torch.save_file(state_dict, \"...\") writes one that can "
+    "be "
+    "read here";
+constexpr const char* kHtml =
+    "an HTML page, not the file; download it again: on its page there is a link for that";
+constexpr std::pair<std::string_view, const char*> kOthers[] = {
+    {"PK\x03\x04", kTorchSave},
+    {"\x80\x02", kTorchSave},
+    {"GGUF",
+     "a file of llama.cpp, which is not read; take the folder that it was made from, with config.json and "
+     "model.safetensors"},
+    {"\x89HDF", "an HDF5 file, as of TensorFlow; only safetensors files are read"},
+    {"version ", "the pointer of Git LFS to a file, not the file; `git lfs pull` downloads it"},
+    {"<!", kHtml},
+    {"<html", kHtml},
+};
+
 // From the first bytes of a file of `size` bytes.
 std::size_t header_length(std::string_view bytes, int64_t size, const std::string& where) {
     // The upper half of a length is zero; theirs is not. (A header of 640 bytes also begins with "\x80\x02".)
     const bool is_length = bytes.substr(0, kLengthBytes).ends_with(std::string_view("\0\0\0\0", 4));
-    check_file(is_length || !(bytes.starts_with("PK\x03\x04") || bytes.starts_with("\x80\x02")), where,
-               ": this is a file of torch.save; in Python, safetensors.torch.save_file(state_dict, \"...\") "
-               "writes one that can be read here");
+    for (const auto& [begin, words] : kOthers)
+        check_file(is_length || !bytes.starts_with(begin), where, ": this is ", words);
     check_file(bytes.size() >= kLengthBytes, where, ": ", bytes.size(),
                " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
     uint64_t length = 0;

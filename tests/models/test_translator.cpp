@@ -311,6 +311,9 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
         CHECK(contains(error, part));
     };
     refused(folder.path, "this folder has no model in it");
+    const Folder other;
+    other.write("model.gguf", "");
+    refused(other.path, "model.gguf: files of llama.cpp are not read");
     refused(folder / "none", "none");
     const Config config = {.src_vocabulary = 9,
                            .vocabulary = 9,

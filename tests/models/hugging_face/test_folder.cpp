@@ -457,6 +457,21 @@ TEST_CASE("hugging face folder: which layers see only a window is written", "[mo
                    "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"));
 }
 
+TEST_CASE("hugging face folder: without config.json, what is there instead is named",
+          "[models][hugging_face]") {
+    const tests::Folder folder;
+    const std::string file = folder.write("model.gguf", "GGUF\3\2\1\2"), none = folder / "none";
+    const auto error = [](const std::string& path) {
+        return error_of([&] { const hugging_face::Folder opened(path); });
+    };
+    CHECK(error(folder.path).starts_with(file + ": files of llama.cpp are not read"));
+    CHECK(error(file).starts_with(file + ": this is a file of llama.cpp"));
+    CHECK(contains(error(none), "none/config.json: cannot be opened"));
+    const Spoiled s;
+    CHECK(error(s.folder / "model.safetensors") ==
+          (s.folder / "model.safetensors") + ": a folder is needed, with the config.json of these tensors");
+}
+
 TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]") {
     const Spoiled s;
     std::vector<int64_t> done;

@@ -270,6 +270,41 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
                    "with the class that config.json names in \"architectures\": "
                    "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
 
+    std::filesystem::remove(folder / "pytorch_model.bin");
+    // What is there instead, and what to do, in one line.
+    const std::pair<const char*, const char*> others[] = {
+        {"adapter_model.safetensors", "an adapter (LoRA) only changes another model; merge the two"},
+        {"adapter_config.json", "an adapter (LoRA) only changes another model; merge the two"},
+        {"model-q4.gguf", "files of llama.cpp are not read; take the folder"},
+        {"consolidated.00.pth", "weights of torch.save are not read; convert them"},
+        {"tf_model.h5", "weights of TensorFlow or Flax are not read"},
+        {"model.fp16.safetensors", "if it is the whole model, rename it"},
+        {"model-00001-of-00002.safetensors", "if this is one of several, download that index, too"},
+    };
+    for (const auto& [name, advice] : others) {
+        const Folder other;
+        other.write(name, "");
+        other.write("README.md", "");
+        for (const bool with_config : {false, true}) {
+            if (with_config)
+                other.write("config.json", "{}");
+            const std::string message = error_of([&] { weight_files(other.path); });
+            CHECK(message.starts_with((other / name) + ": "));
+            CHECK(contains(message, advice));
+            CHECK_FALSE(contains(message, "\n"));
+        }
+    }
+    const Folder cache;
+    std::filesystem::create_directories(cache / "snapshots/0a1b");
+    CHECK(error_of([&] { weight_files(cache.path); }) ==
+          cache.path + ": this is a folder of Hugging Face's cache; the model is in " +
+              (cache / "snapshots/0a1b"));
+    const Folder dangling;
+    std::filesystem::create_symlink("../../blobs/77", dangling / "model.safetensors");
+    CHECK(error_of([&] { weight_files(dangling.path); }) ==
+          (dangling / "model.safetensors") +
+              ": this is a link to \"../../blobs/77\", which is not there; download the model again");
+
     const std::string index = folder / "model.safetensors.index.json";
     const auto wrong = [&](const std::string& text) {
         put(index, text);

@@ -61,6 +61,10 @@ TEST_CASE("safetensors: files that are too short, or with an impossible header",
           "beyond the format's limit of 100000000");
     CHECK(contains(complaint("PK\x03\x04 and so on"), "this is a file of torch.save; in Python"));
     CHECK(contains(complaint("\x80\x02\x8a\x0al\xfc"), "this is a file of torch.save; in Python"));
+    CHECK(contains(complaint("GGUF\x03 and so on"), "this is a file of llama.cpp, which is not read"));
+    CHECK(contains(complaint("\x89HDF\r\n\x1a\n"), "this is an HDF5 file"));
+    CHECK(contains(complaint("version https://git-lfs.github.com/spec/v1"), "the pointer of Git LFS"));
+    CHECK(contains(complaint("<!DOCTYPE html><html>"), "this is an HTML page, not the file"));
     CHECK(contains(complaint("\x3c" + std::string(6, '\0') + "\xff"),
                    "beyond the format's limit of 100000000"));
     CHECK(contains(complaint(raw(uint64_t(100'000'000))), "needs 100000000 bytes: there are 0"));
