@@ -24,7 +24,6 @@ struct Sinks {
     GradSink dx, dw, dbias;
     Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
         : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
-    bool any() const { return dx || dw || dbias; }
 };
 
 int64_t rows_of(const Tensor& x) { return x.shape().without(-1).numel(); }
@@ -137,7 +136,7 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
                          [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
                           kept = y.kept.save()](const Tensor& dy) {
-                             Tensor d = Tensor::uninitialized(dy.shape());
+                             Tensor d = Tensor::uninitialized(dy.shape());  // (..., N)
                              kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
                                                            {d.mutable_data()});
                              backward(p, x.tensor(), w, d, to);
@@ -159,64 +158,64 @@ Tensor glu(const Tensor& x, Activation activation) {
     });
 }
 
-// ---- two layers
+// ---- two layers: out = h @ w2 + b2
 //
-// h = f(x @ w1 + b1), or gated         out = h @ w2 + b2
-// dh = dout @ w2ᵀ, d = dh f', or gated; then as in linear for both layers
-// It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
-static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, const Tensor& b1,
-                         const Tensor& w2, const Tensor& b2, Activation activation, bool gated) {
+// They exist to save memory: for backward the composition keeps h and the input of f, they only one of both.
+
+// h's gradient, dout @ w2ᵀ; and passes on those of w2 and b2
+static Tensor backward_of_h(const Product& p, Tensor h, const Saved& w2, const Tensor& dout,
+                            const Sinks& to) {
+    const Shape shape = h.shape();
+    backward(p, h, w2, dout, to);
+    h = {};                                          // dh can have its memory
+    const Tensor dh = Tensor::uninitialized(shape);  // (..., d_ff)
+    backward_of_x(p, dout, w2, {dh.mutable_data()});
+    return dh;
+}
+
+// h = f(x @ w1 + b1)        d = dh f', then as in linear
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation activation) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, activation);
     const Unary f = unary_of(activation);
     const Product p = {UsePrecision::active()};
-    Hidden h;
-    if (gated) {
-        h.kept = forward(p, x, w1, b1);
-        h.values = glu(h.kept, activation);
-    } else {
-        h = hidden(p, x, w1, b1, f);
-    }
+    const Hidden first = hidden(p, x, w1, b1, f);         // (..., d_ff)
+    const Tensor out = forward(p, first.values, w2, b2);  // (..., N)
     return with_backward(
-        op, forward(p, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
-        [f, activation, p, gated, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(),
-         w1 = w1.save(), w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
-            const Tensor in = kept.tensor();
-            const bool is_h = !gated && f == Unary::relu;
-            backward(p,
-                     is_h    ? in
-                     : gated ? glu(in, activation)
-                             : autograd::activation(in, activation),
-                     w2, dout, to2);
-            if (!to1.any())
-                return;
-            const Tensor dh = Tensor::uninitialized(dout.shape().with(-1, w2.shape()[0]));
-            backward_of_x(p, dout, w2, {dh.mutable_data()});
-            const Tensor d = gated ? Tensor::uninitialized(kept.shape()) : dh;
-            if (gated)
-                kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), kept.data(), dh.data(),
-                                            {d.mutable_data()});
-            else
-                kernels::cpu().unary_backward(f, d.numel(), kept.data(), dh.data(), {d.mutable_data()});
+        "feed_forward", out, {&x, &w1, &b1, &w2, &b2},
+        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
+         w2 = w2.save(), kept = first.kept.save()](const Tensor& dout) {
+            Tensor h = f == Unary::relu ? kept.tensor() : autograd::activation(kept.tensor(), activation);
+            const Tensor d = backward_of_h(p, std::move(h), w2, dout, to2);  // (..., d_ff): dh, and then d
+            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
             backward(p, x.tensor(), w1, d, to1);
         });
 }
 
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f) {
-    check_linear("feed_forward", x.shape(), w1, b1);
-    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
-    if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, f);
-    return two_layers("feed_forward", x, w1, b1, w2, b2, f, false);
-}
-
+// g | u = x @ w1 + b1, h = f(g) u        dg and du as in glu, then as in linear
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f) {
+                          const Tensor& b2, Activation activation) {
     check_linear("gated_feed_forward", x.shape(), w1, b1);
     check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
     check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
     if (Plain::active())
-        return plain::gated_feed_forward(x, w1, b1, w2, b2, f);
-    return two_layers("gated_feed_forward", x, w1, b1, w2, b2, f, true);
+        return plain::gated_feed_forward(x, w1, b1, w2, b2, activation);
+    const Unary f = unary_of(activation);
+    const Product p = {UsePrecision::active()};
+    const Tensor gu = forward(p, x, w1, b1);                     // (..., 2*d_ff)
+    const Tensor out = forward(p, glu(gu, activation), w2, b2);  // (..., N)
+    return with_backward(
+        "gated_feed_forward", out, {&x, &w1, &b1, &w2, &b2},
+        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
+         w2 = w2.save(), gu = gu.save()](const Tensor& dout) {
+            const Tensor dh = backward_of_h(p, glu(gu.tensor(), activation), w2, dout, to2);  // (..., d_ff)
+            const Tensor d = Tensor::uninitialized(gu.shape());                               // (..., 2*d_ff)
+            kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), gu.data(), dh.data(), {d.mutable_data()});
+            backward(p, x.tensor(), w1, d, to1);
+        });
 }
 
 }  // namespace plaingrad::autograd

@@ -1,18 +1,20 @@
 // How products and look-ups read a weight: as it is, or packed.
 //
-// A product of many rows copies its weight into the order in which it reads it first (kernels/gemm.cpp), which
-// takes as long as multiplying it with two or three tiles of six rows. Training multiplies a weight with
-// hundreds of rows at a time, and hardly notices. Decoding has one row for each sentence, often only a few, and
-// the same weights again for each token. There a copy costs as much as the product, and to read the weight in
-// place instead is slow if its rows are long or it is transposed. So decoding packs each weight once:
+// A product of many rows copies its weight into the order in which it reads it first (kernels/gemm.cpp),
+// which takes as long as multiplying it with two or three tiles of six rows. Training multiplies a weight
+// with hundreds of rows at a time, and hardly notices. Decoding has one row for each sentence, often only a
+// few, and the same weights again for each token. There a copy costs as much as the product, and to read the
+// weight in place instead is slow if its rows are long or it is transposed. So decoding packs each weight
+// once:
 //
 //     const KeepPacked keep;                     // on this thread, while it exists,
 //     Tensor y = linear(x, weight, bias);        // products pack their weights, and read what is packed
 //
-// The bits of the results are the same. The price is memory: the copy comes on top of the weight, and stays with
-// it until the weight is written to or gone. In float32 it takes as much again. In bfloat16 (base/precision.h)
-// it takes half as much, and half the time to read, from which a single row gains, too. A weight has one copy:
-// products that want it in another form, or another precision, in turn pack it each time.
+// The bits of the results are the same. The price is memory: the copy comes on top of the weight, and stays
+// with it until the weight is written to or gone. In float32 it takes as much again. In bfloat16
+// (base/precision.h) it takes half as much, and half the time to read, from which a single row gains, too. A
+// weight has one copy: products that want it in another form, or another precision, in turn pack it each
+// time.
 //
 // A program that only generates needs no more than the copies:
 //
@@ -37,16 +39,16 @@ struct KeepPacked : ThreadSwitch<KeepPacked> {};
 
 // Replaces the numbers of a weight (K, N) by packed ones, for products in the precision that is active, and
 // frees them. The weight can then be multiplied as it is or, if `transposed`, as its transpose, but not both.
-// It is frozen. While this runs, both forms are in memory. Throws Error if it is no matrix, came from an op, or
-// is packed otherwise already.
+// It is frozen. While this runs, both forms are in memory. Throws Error if it is no matrix, came from an op,
+// or is packed otherwise already.
 void pack(const Tensor& weight, bool transposed = false);
 bool is_packed(const Tensor& weight);  // only; a copy beside its numbers does not count
 
 // c = a @ op(weight), and what else g says. Throws Error if the weight is packed for other products.
 void multiply(kernels::Gemm g, Precision precision, const Real* a, const Tensor& weight, Real* c);
 
-// What a look-up of ids reads: a table, and its rows. Of a packed weight (V, N) the rows that are wanted are a
-// table of their own; in bfloat16 their numbers are those that the products use, rounded.
+// What a look-up of ids reads: a table, and its rows. Of a packed weight (V, N) the rows that are wanted are
+// a table of their own; in bfloat16 their numbers are those that the products use, rounded.
 struct TableRows {
     Tensor table;
     std::vector<int32_t> ids;

@@ -36,14 +36,16 @@ struct FeedForward {
           activation(o.activation),
           gated(o.gated) {}
     Tensor operator()(const Tensor& x, const Mode& mode) const {
-        const auto whole = gated ? autograd::gated_feed_forward : autograd::feed_forward;
-        if (dropout.rate_in(mode) == 0 && mode.probe == nullptr)
-            return whole(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation);
-        const Tensor hidden = gated
-                                  ? autograd::glu(linear1(x), activation)
-                                  : autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
-        show(*this, hidden, mode);
-        return linear2(dropout(hidden, mode));  // (..., d_ff) -> (..., d_model)
+        if (mode.probe != nullptr)
+            show(*this, hidden(x), mode);
+        if (dropout.rate_in(mode) > 0)
+            return linear2(dropout(hidden(x), mode));  // (..., d_model)
+        const auto both = gated ? autograd::gated_feed_forward : autograd::feed_forward;
+        return both(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation);
+    }
+    Tensor hidden(const Tensor& x) const {
+        return gated ? autograd::glu(linear1(x), activation)  // (..., d_ff)
+                     : autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
     }
     void visit(Visitor& v) const {
         v("linear1", linear1);
