@@ -201,6 +201,8 @@ struct AttentionOptions {
     // If given (B): the sentence of kv whose keys and values each of q reads; kv may have another batch. Only
     // for cross_attention, and for decoding: backward throws.
     const std::vector<int32_t>* kv_rows = nullptr;
+    // If > 0: how many positions of kv there are to read, S; what is behind them is never read. Likewise.
+    int64_t kv_length = 0;
 };
 // Scaled dot-product attention, "Attention Is All You Need", §3.2.1, for all heads at once:
 //     q (B, T, H*D), k and v (B, S, G*D) -> (B, T, H*D)

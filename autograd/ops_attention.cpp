@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "autograd/base/mapped.h"
-#include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
@@ -23,6 +22,11 @@ std::string of_heads(const AttentionOptions& o) {
     return join(", with H = ", o.n_heads, " and G = ", kv_heads(o));
 }
 
+// How many of the positions of k are read.
+int64_t keys_of(const Tensor& k, const AttentionOptions& o) {
+    return o.kv_length > 0 ? o.kv_length : k.size(1);
+}
+
 void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o, bool cross) {
     check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
           " columns cannot be divided among ", o.n_heads, " heads");
@@ -30,8 +34,11 @@ void check_options(const Tensor& q, int64_t width, const Tensor& k, const Attent
           "[attention] n_heads must be a multiple of n_kv_heads: got ", o.n_heads, " and ", o.n_kv_heads);
     check(o.dropout >= 0 && o.dropout < 1, "[attention] the dropout rate must be in [0, 1): got ", o.dropout);
     check(o.dropout == 0 || o.rng != nullptr, "[attention] dropout needs an Rng; pass .rng");
-    o.mask.check_fits(q.size(0), q.size(1), k.size(1));
-    check(cross || o.kv_rows == nullptr, "[attention] only cross_attention takes kv_rows");
+    check(cross || (o.kv_rows == nullptr && o.kv_length == 0),
+          "[attention] only cross_attention takes kv_rows and kv_length");
+    check(o.kv_length >= 0 && o.kv_length <= k.size(1), "[attention] kv has ", k.size(1),
+          " positions: got kv_length = ", o.kv_length);
+    o.mask.check_fits(q.size(0), q.size(1), keys_of(k, o));
     for (const int32_t row : o.kv_rows != nullptr ? *o.kv_rows : std::vector<int32_t>())
         check(row >= 0 && row < k.size(0), "[attention] kv_rows must be rows of kv, of which there are ",
               k.size(0), ": got ", row);
@@ -44,30 +51,17 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
     return {.batch = q.size(0),
             .heads = o.n_heads,
             .queries = q.size(1),
-            .keys = k.size(1),
+            .keys = keys_of(k, o),
             .d = d,
             .q_row = q.size(2),
             .kv_row = k.size(2),
+            .kv_spare = k.size(1) - keys_of(k, o),
             .kv_rows = o.kv_rows != nullptr ? o.kv_rows->data() : nullptr,
             .scale = in_ieee_mode([&] { return static_cast<Real>(1 / std::sqrt(static_cast<double>(d))); }),
             .mask = o.mask.view(),
             .group = o.n_heads / kv_heads(o),
             .dropout = o.dropout,
             .key = o.dropout > 0 ? o.rng->key() : kernels::RandomKey{}};
-}
-
-kernels::Out from_column(const kernels::Out& out, int64_t first) {
-    return {out.data == nullptr ? nullptr : out.data + first, out.accumulate};
-}
-
-// The kernel interleaves writes to dq, dk and dv. If dq shares memory with dk or dv, as in
-// attention(x, x, x), overwriting would lose gradients. So that memory is zeroed first and everything
-// accumulates.
-kernels::Out beside(kernels::Out dq, const kernels::Out& dk, const kernels::Out& dv, int64_t numel) {
-    if (dq.data == nullptr || dq.accumulate || (dq.data != dk.data && dq.data != dv.data))
-        return dq;
-    kernels::cpu().fill(numel, 0, dq.data);
-    return {dq.data, true};
 }
 
 // Where an operand begins: a column of one of the op's inputs.
@@ -79,7 +73,8 @@ struct Place {
 // With w = softmax(q kᵀ/√D, masked) and m = dropout's factors:
 // out = (w m) v
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
-// Each gradient is laid out as its input. Of the softmax, backward keeps two numbers a row.
+// Each gradient is laid out as its input, in memory of its own, as inputs may be one tensor: attention(x, x,
+// x). Of the softmax, backward keeps two numbers a row.
 Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const Place& q, const Place& k,
                 const Place& v, int64_t width, const AttentionOptions& o) {
     const kernels::Attention a = sizes_of(*inputs[q.input], *inputs[k.input], width, o);
@@ -98,22 +93,20 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
         [a, p, q, k, v, mask = o.mask, sinks = mapped(inputs, &Tensor::sink),
          saved = mapped(inputs, &Tensor::save), output = out.save(),
          statistics = statistics.save()](const Tensor& dout) {
-            check(a.kv_rows == nullptr, "[attention] kv_rows has no backward");
-            const std::vector<kernels::Out> outs = mapped(sinks, &GradSink::open);
+            check(a.kv_rows == nullptr && a.kv_spare == 0,
+                  "[attention] kv_rows and kv_length have no backward");
+            std::vector<Tensor> grads;
+            for (std::size_t i = 0; i < saved.size(); ++i)
+                grads.push_back(sinks[i] ? Tensor::uninitialized(saved[i].shape()) : Tensor());
             const auto in = [&](const Place& at) { return saved[at.input].data() + at.column; };
-            const auto to = [&](const Place& at) { return from_column(outs[at.input], at.column); };
-            const int64_t n = saved[q.input].numel();
-            const kernels::Out dk = to(k), dv = to(v), dq = beside(to(q), dk, dv, n);
-            // Where they share memory, but a head has other columns in q than in k or v, threads that work on
-            // different heads would add to the same numbers. Then dq is computed by itself, and added.
-            const bool shares = dq.data != nullptr && (dq.data == dk.data || dq.data == dv.data);
-            const bool apart = shares && (a.group > 1 || k.column != v.column);
-            const Tensor own = Tensor::uninitialized({apart ? n : 0});
+            const auto to = [&](const Place& at) {
+                const Tensor& grad = grads[at.input];
+                return kernels::Out{grad.defined() ? grad.mutable_data() + at.column : nullptr};
+            };
             kernels::cpu().products(p).attention_backward(
-                a, in(q), in(k), in(v), output.data(), statistics.data(), dout.data(),
-                apart ? kernels::Out{own.mutable_data(), false} : dq, dk, dv);
-            if (apart)
-                sum_to(own.shape(), own.data(), own.shape(), 1, dq);
+                a, in(q), in(k), in(v), output.data(), statistics.data(), dout.data(), to(q), to(k), to(v));
+            for (std::size_t i = 0; i < grads.size(); ++i)
+                sinks[i].pass(grads[i]);
         });
     if (o.weights != nullptr)
         *o.weights = weights;  // not before: it may be one of the inputs

@@ -124,6 +124,21 @@ Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const
 
 // ------------------------------------------------------------------------------------------- attention
 
+// softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, for each head
+// allowed (B, 1, T, S): 1 where a query may see a key, else 0. A query that may see no key gets zeros.
+static Tensor attention_of_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& allowed,
+                                 const AttentionOptions& options) {
+    const Real root = in_ieee_mode([&] { return std::sqrt(static_cast<Real>(q.size(3))); });
+    const Tensor scores = matmul(q, k, true) / root;                                    // (B, H, T, S)
+    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
+    Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
+    if (options.dropout > 0)
+        weights = dropout(weights, options.dropout, *options.rng);
+    if (options.weights != nullptr)
+        *options.weights = weights.detach();
+    return matmul(weights, v);  // (B, H, T, D)
+}
+
 // 1 where query t of sentence b may see key s, else 0: (B, 1, T, S)
 static Tensor allowed_pairs(const Mask& mask, int64_t B, int64_t T, int64_t S) {
     const kernels::AttentionMask m = mask.view();
@@ -175,67 +190,24 @@ static Tensor repeat_heads(const Tensor& heads, int64_t n_heads) {
     return n_heads == heads.size(1) ? heads : concat(repeated, 1);
 }
 
-// In a matrix product a masked NaN would still spread, because 0 * NaN is NaN. So the products below replace
-// non-finite elements by 0, and NaN is added back only where the mask lets it be seen. This protects backward
-// too.
+// A masked NaN would spread in matrix products, because 0 * NaN is NaN. So they get 0 instead, and NaN is
+// added to what queries see that may see one.
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
-
-// q kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
-static Tensor dot_products(const Tensor& q, const Tensor& k) {
-    const auto flaw = [](const Tensor& x) { return sum(x - x, {-1}, true).detach(); };  // 0, or NaN
-    const Tensor flaws = flaw(q) + transpose(flaw(k), 2, 3);                            // (B, H, T, S)
-    return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
+static Tensor seen_flaws(const Tensor& k, const Tensor& v, const Tensor& allowed) {
+    const Tensor flaws = sum(k - k + v - v, {-1}, true) != 0;       // (B, S, 1)
+    const Tensor seen = matmul(squeeze(allowed, 1), flaws);         // (B, T, 1)
+    return where(seen, std::numeric_limits<Real>::quiet_NaN(), 0);  // (B, T, 1)
 }
 
-// w v      weights w (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
-static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
-    const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
-    const Real nan = std::numeric_limits<Real>::quiet_NaN();
-    return matmul(weights, finite(v)) + where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
-}
-
-// w v in bf16, where it shows that the kernel divides by Σ exp after the sums. Backward rounds exp(score -
-// largest); forward takes 512 keys at a time, and rounds exp(score - the largest so far).
-static Tensor divided_last(const Tensor& weights, const Tensor& scores, const Tensor& v,
-                           const Tensor& allowed) {
-    constexpr int64_t kKeyBlock = 512;
-    const Tensor largest = max(scores, -1, true).detach();        // (B, H, T, 1)
-    const Tensor total = sum(exp(scores - largest), {-1}, true);  // (B, H, T, 1)
-    const Tensor e = weights * total;                             // (B, H, T, S)
-    const Tensor sums = weighted_sums(e, v, allowed);             // (B, H, T, D)
-    Tensor of_forward = Tensor::zeros(sums.shape());
-    for (int64_t s = 0, S = scores.size(3); s < S; s += kKeyBlock) {
-        const int64_t end = std::min(s + kKeyBlock, S);
-        const Tensor so_far = max(slice(scores, 3, 0, end), -1, true);  // (B, H, T, 1)
-        const Tensor factor = exp(clamp(largest - so_far, 0, 80));      // exp(-80) is nothing beside the rest
-        const Tensor seen = slice(allowed, 3, s, end);                  // (B, 1, T, 512)
-        const Tensor block = weighted_sums(slice(e, 3, s, end) * factor, slice(v, 2, s, end), seen);
-        of_forward = of_forward + block / factor;  // (B, H, T, D)
-    }
-    return (sums + (of_forward - sums).detach()) / total;  // forward's values, the gradients of backward
-}
-
-// attention(q, k, v) = softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, per head: §3.2.2
-// A query that may see no key gets zeros.
+// All heads at once: §3.2.2
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
-    const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
-    const int64_t G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
-    const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
-    const Tensor queries = split_heads(q, H);                     // (B, H, T, D)
-    const Tensor keys = repeat_heads(split_heads(k, G), H);       // (B, H, S, D)
-    const Tensor values = repeat_heads(split_heads(v, G), H);     // (B, H, S, D)
-
-    const Real root = in_ieee_mode([&] { return std::sqrt(static_cast<Real>(D)); });
-    const Tensor scores = dot_products(queries, keys) / root;                           // (B, H, T, S)
-    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
-    Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
-    if (options.dropout > 0)
-        weights = dropout(weights, options.dropout, *options.rng);
-    if (options.weights != nullptr)
-        *options.weights = weights.detach();
-    if (UsePrecision::active() == Precision::float32 || S == 0)
-        return merge_heads(weighted_sums(weights, values, allowed));     // (B, T, H*D)
-    return merge_heads(divided_last(weights, masked, values, allowed));  // (B, T, H*D)
+    const int64_t H = options.n_heads, G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
+    const Tensor allowed = allowed_pairs(options.mask, q.size(0), q.size(1), k.size(1));  // (B, 1, T, S)
+    const Tensor queries = split_heads(q, H);                                             // (B, H, T, D)
+    const Tensor keys = repeat_heads(split_heads(finite(k), G), H);                       // (B, H, S, D)
+    const Tensor values = repeat_heads(split_heads(finite(v), G), H);                     // (B, H, S, D)
+    const Tensor heads = attention_of_heads(queries, keys, values, allowed, options);     // (B, H, T, D)
+    return merge_heads(heads) + seen_flaws(k, v, allowed);                                // (B, T, H*D)
 }
 
 // qkv = q | k | v
@@ -250,8 +222,8 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
 
 // kv = k | v
 Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options) {
-    const int64_t width = kv_.size(2) / 2, s = kv_.size(1);
-    Tensor kv = kv_;
+    const int64_t width = kv_.size(2) / 2, s = options.kv_length > 0 ? options.kv_length : kv_.size(1);
+    Tensor kv = slice(kv_, 1, 0, s);
     if (options.kv_rows != nullptr)
         kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
                  .with_shape({q.size(0), s, 2 * width});

@@ -9,14 +9,19 @@ int64_t kv_heads(int64_t n_heads, const MultiHeadOptions& o) {
     return o.n_kv_heads > 0 ? o.n_kv_heads : n_heads;
 }
 
+int64_t head_dim(int64_t d_model, int64_t n_heads, const MultiHeadOptions& o) {
+    return o.head_dim > 0 ? o.head_dim : d_model / n_heads;
+}
+
 // The projections of queries, of keys and of values: H*D, G*D and G*D columns.
-std::vector<Part> projections(int64_t d_model, int64_t n_heads, const MultiHeadOptions& o) {
-    check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0),
-          "[MultiHeadAttention] d_model = ", d_model, " must be a multiple of n_heads = ", n_heads);
-    check(o.head_dim >= 0, "[MultiHeadAttention] head_dim must not be negative: got ", o.head_dim);
-    check(o.n_kv_heads >= 0 && n_heads % kv_heads(n_heads, o) == 0,
-          "[MultiHeadAttention] n_heads = ", n_heads, " must be a multiple of n_kv_heads = ", o.n_kv_heads);
-    const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads, kv = kv_heads(n_heads, o) * d;
+std::vector<Part> projections(const char* layer, int64_t d_model, int64_t n_heads,
+                              const MultiHeadOptions& o) {
+    check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0), "[", layer, "] d_model = ", d_model,
+          " must be a multiple of n_heads = ", n_heads);
+    check(o.head_dim >= 0, "[", layer, "] head_dim must not be negative: got ", o.head_dim);
+    check(o.n_kv_heads >= 0 && n_heads % kv_heads(n_heads, o) == 0, "[", layer, "] n_heads = ", n_heads,
+          " must be a multiple of n_kv_heads = ", o.n_kv_heads);
+    const int64_t d = head_dim(d_model, n_heads, o), kv = kv_heads(n_heads, o) * d;
     return {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}};
 }
 
@@ -37,7 +42,8 @@ autograd::AttentionOptions options_of(const Attention& layer, const Mask& mask, 
             .dropout = layer.dropout.rate_in(pass.mode),
             .rng = &rng,
             .weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(layer) : nullptr,
-            .kv_rows = pass.cache != nullptr ? pass.cache->rows() : nullptr};
+            .kv_rows = pass.cache != nullptr ? pass.cache->rows() : nullptr,
+            .kv_length = pass.cache != nullptr ? pass.cache->length() : 0};
 }
 
 template <class Attention>
@@ -59,26 +65,19 @@ Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pas
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    const Tensor all = projected(layer, x, pass);                // (B, T, (H + 2*G)*D)
-    const int64_t width = layer.out_proj.weight->size(0);        // H*D
-    cache.append(autograd::slice(all, -1, width, all.size(2)));  // keys are kept as they were turned
-    const Tensor q = autograd::slice(all, -1, 0, width);         // (B, T, H*D)
-    // A causal mask aligns the last query with the last key, so with several queries only the filled part of
-    // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
-    // probe need the filled part, too, to have no empty columns.
-    if (x.size(1) > 1 || pass.mode.probe != nullptr)
-        return attend(layer, q, cache.filled(), Mask::causal(), pass);
-    const std::vector<int32_t> keys(static_cast<std::size_t>(x.size(0)),
-                                    static_cast<int32_t>(cache.length()));
-    return attend(layer, q, cache.stored(), Mask::key_counts(keys), pass);
+    const Tensor all = projected(layer, x, pass);                   // (B, T, (H + 2*G)*D)
+    const int64_t width = layer.out_proj.weight->size(0);           // H*D
+    cache.append(autograd::slice(all, -1, width, all.size(2)));     // keys are kept as they were turned
+    const Tensor q = autograd::slice(all, -1, 0, width);            // (B, T, H*D)
+    return attend(layer, q, cache.stored(), Mask::causal(), pass);  // the last query sees the last key
 }
 
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
                                        const MultiHeadOptions& o)
-    : in_proj(joint(d_model, projections(d_model, n_heads_, o), rng, o)),
-      out_proj(output_projection(projections(d_model, n_heads_, o)[0].out, d_model, rng, o)),
+    : in_proj(joint(d_model, projections("MultiHeadAttention", d_model, n_heads_, o), rng, o)),
+      out_proj(output_projection(n_heads_ * head_dim(d_model, n_heads_, o), d_model, rng, o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}
@@ -94,8 +93,10 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
 }
 
 CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng, const MultiHeadOptions& o)
-    : q_proj(joint(d_model, {projections(d_model, n_heads_, o)[0]}, rng, o)),
-      kv_proj(joint(d_model, {projections(d_model, n_heads_, o)[1], projections(d_model, n_heads_, o)[2]},
+    : q_proj(joint(d_model, {projections("CrossAttention", d_model, n_heads_, o)[0]}, rng, o)),
+      kv_proj(joint(d_model,
+                    {projections("CrossAttention", d_model, n_heads_, o)[1],
+                     projections("CrossAttention", d_model, n_heads_, o)[2]},
                     rng, o)),
       out_proj(output_projection(q_proj.weight->size(1), d_model, rng, o)),
       dropout(o.dropout, rng.fork("dropout")),

@@ -10,7 +10,7 @@ namespace plaingrad::nn {
 struct Embedding {
     Embedding(int64_t vocabulary, int64_t d, const Rng& rng, Init init = Init::xavier)
         : table(initial_table(init, vocabulary, d, rng.fork("table"))) {}
-    Tensor operator()(const Tokens& ids) const { return autograd::embedding(table, ids); }
+    Tensor operator()(const Tokens& ids) const { return autograd::embedding(table, ids); }  // (B, T, d)
     void visit(Visitor& v) const { v.table("table", table); }
 
     Parameter table;  // (V, d)

@@ -52,8 +52,6 @@ public:
     const Tensor& stored() const { return stored_; }
     // (B): the stored sentence that each one of the batch is; nullptr: they are in order, as after `append`.
     const std::vector<int32_t>* rows() const { return rows_.empty() ? nullptr : &rows_; }
-    // (B, length, 2*G*D). Requires that they are in order.
-    Tensor filled() const { return autograd::slice(stored_, 1, 0, length_); }
 
 private:
     int64_t batch() const { return rows_.empty() ? stored_.size(0) : std::ssize(rows_); }

@@ -18,7 +18,7 @@ struct Linear {
         : weight(initial_matrix(o.init, {in, out}, in, out, rng.fork("weight"))),
           bias(o.bias ? Parameter(initial_bias(o.init, in, out, rng.fork("bias"))) : Parameter()) {}
     Linear(Parameter weight_, Parameter bias_) : weight(std::move(weight_)), bias(std::move(bias_)) {}
-    Tensor operator()(const Tensor& x) const { return autograd::linear(x, weight, bias); }
+    Tensor operator()(const Tensor& x) const { return autograd::linear(x, weight, bias); }  // (..., out)
     void visit(Visitor& v) const {
         v.matrix("weight", weight);
         v("bias", bias);

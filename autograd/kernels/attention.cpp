@@ -219,11 +219,8 @@ struct Backward {
 
     void run(const Head& h) const {
         const bool copies = a.queries > kQueryBlock;
-        // If q, k or v are one tensor, so is the gradient: all is added in place, dq before dk before dv.
-        const bool shared = (dq.data != nullptr && (dq.data == dk.data || dq.data == dv.data)) ||
-                            (dk.data != nullptr && dk.data == dv.data);
         const int64_t panels = Panels<T>::size(a), rows = packed_size<T>(keys_of(a), a.d, copies);
-        const int64_t sums = copies && !shared ? keys_of(a) * round_up(a.d) : 0;
+        const int64_t sums = copies ? keys_of(a) * round_up(a.d) : 0;
         const int64_t queries = packed_size<T>(kQueryBlock, a.d, copies), douts = kQueryBlock * round_up(a.d);
         const int64_t packed_douts = packed_size<T>(kQueryBlock, a.d, false);
         const int64_t factors = factors_size<T>(a), width = score_width(a), w = kQueryBlock * width;

@@ -27,7 +27,7 @@ struct Head {
     int64_t query(int64_t t) const { return (batch * a->queries + t) * a->q_row + head * a->d; }
     int64_t key(int64_t s) const {
         const int64_t sentence = a->kv_rows != nullptr ? a->kv_rows[batch] : batch;
-        return (sentence * a->keys + s) * a->kv_row + head / a->group * a->d;
+        return (sentence * (a->keys + a->kv_spare) + s) * a->kv_row + head / a->group * a->d;
     }
     int64_t row(int64_t t) const { return (batch * a->heads + head) * a->queries + t; }
 

@@ -84,6 +84,7 @@ struct AttentionMask {
 struct Attention {
     int64_t batch, heads, queries, keys, d;
     int64_t q_row, kv_row;  // from one position's row to the next; those of out are heads * d apart
+    int64_t kv_spare = 0;   // positions of k and v behind the keys of each sentence. Not in backward.
     // (batch): whose keys and values each sentence reads; nullptr: its own. Not in backward.
     const int32_t* kv_rows = nullptr;
     Real scale;  // of q·k, 1/√d in the paper
@@ -148,7 +149,7 @@ struct Products {
     // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp(score - that), kept for backward
     void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
                       Real* statistics);
-    // Any of dq, dk, dv may have data == nullptr.
+    // Any of dq, dk, dv may have data == nullptr. None shares numbers with another.
     void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v, const Real* out,
                                const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
 

@@ -478,6 +478,51 @@ TEST_CASE("attention: sentences that share keys and values have the bits of copi
             }
 }
 
+TEST_CASE("attention: of longer sentences it reads the first keys, with the bits of a slice",
+          "[attention][bits]") {
+    constexpr int64_t B = 3, H = 4, G = 2, D = 5;
+    const std::vector<int32_t> rows = {2, 0, 2};
+    for (const int64_t S : {1, 19, 515})
+        for (const int64_t T : {1, 3, 70})
+            for (const Precision p : {Precision::float32, Precision::bf16}) {
+                INFO(T << " queries, " << S << " keys, " << kPrecisionNames[static_cast<int>(p)]);
+                const UsePrecision precision(p);
+                const Tensor q = random({B, T, H * D}, 11), whole = random({B, S + 7, 2 * G * D}, 12);
+                const Tensor filled = slice(whole, 1, 0, S);
+                for (int64_t b = 0; b < B; ++b)
+                    std::fill_n(whole.mutable_data() + (b * (S + 7) + S) * 2 * G * D, 7 * 2 * G * D, kNan);
+                for (const Mask& mask : {Mask::none(), S < T ? Mask::none() : Mask::causal()}) {
+                    Tensor weights, expected_weights;
+                    AttentionOptions o = {.n_heads = H, .n_kv_heads = G, .mask = mask, .kv_rows = &rows};
+                    o.weights = &expected_weights;
+                    const Tensor expected = cross_attention(q, filled, o);
+                    const auto plain_of = [&](const Tensor& kv) {
+                        const Plain plain;
+                        return cross_attention(q, kv, o);
+                    };
+                    const Tensor expected_plain = plain_of(filled);
+                    o.weights = &weights, o.kv_length = S;
+                    for_each_isa([&](const char* isa) {
+                        INFO(isa);
+                        CHECK(same_bits(cross_attention(q, whole, o), expected));
+                        CHECK(weights.shape() == Shape{B, H, T, S});
+                    });
+                    o.weights = nullptr;
+                    CHECK(same_bits(cross_attention(q, whole, o), cross_attention(q, filled, o)));
+                    CHECK(same_bits(plain_of(whole), expected_plain));
+                }
+            }
+    const Tensor q = random({2, 3, 4}, 1), kv = random({2, 5, 8}, 2);
+    for (const int64_t length : {-1, 6})
+        CHECK(error_of([&] { cross_attention(q, kv, {.n_heads = 2, .kv_length = length}); }) ==
+              "[attention] kv has 5 positions: got kv_length = " + std::to_string(length));
+    CHECK(error_of([&] {
+              self_attention(random({2, 3, 12}, 4), {.n_heads = 2, .kv_length = 1});
+          }) == "[attention] only cross_attention takes kv_rows and kv_length");
+    CHECK(error_of([&] { sum(cross_attention(leaf(q), kv, {.n_heads = 2, .kv_length = 4})).backward(); }) ==
+          "[attention] kv_rows and kv_length have no backward");
+}
+
 // Head h of queries reads head h / (H/G), as if it were repeated; its gradients are added in the order of the
 // heads.
 TEST_CASE("attention: grouped heads have the bits of repeated ones", "[attention][bits]") {
@@ -536,7 +581,7 @@ TEST_CASE("attention: rows of keys and values that do not exist or fit are error
               "[attention] kv_rows must be rows of kv, of which there are 3: got " + std::to_string(row));
     for (const std::vector<int32_t>& rows : {std::vector<int32_t>{}, {1}, {1, 1, 1}})
         CHECK(contains(refused(cross, rows), "kv_rows, if given, B numbers"));
-    const std::string elsewhere = "[attention] only cross_attention takes kv_rows";
+    const std::string elsewhere = "[attention] only cross_attention takes kv_rows and kv_length";
     CHECK(refused([&](const AttentionOptions& o) { attention(q, k, k, o); }, {1, 0}) == elsewhere);
     CHECK(refused(
               [&](const AttentionOptions& o) {
@@ -545,5 +590,5 @@ TEST_CASE("attention: rows of keys and values that do not exist or fit are error
               {1, 0}) == elsewhere);
     const Tensor trained = leaf(q);
     const auto backward = [&](const AttentionOptions& o) { sum(cross_attention(trained, kv, o)).backward(); };
-    CHECK(refused(backward, {1, 0}) == "[attention] kv_rows has no backward");
+    CHECK(refused(backward, {1, 0}) == "[attention] kv_rows and kv_length have no backward");
 }

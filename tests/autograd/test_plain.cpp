@@ -191,7 +191,9 @@ TEST_CASE("plain: every fused op has its plain form", "[plain]") {
     CHECK(switches == static_cast<int>(fused.size()));
 }
 
-// With bf16 a last bit that differs may be rounded to another bfloat16, which is 2^-8 away.
+// With bf16 a last bit that differs may be rounded to another bfloat16, which is 2^-8 away. Attention's
+// kernel rounds exp(score - largest) and divides sums of these, its plain form rounds the quotients: two of
+// 2^-8 differ.
 static void check_ops(Precision precision) {
     std::set<std::string> fused = fused_ops(), seen;
     fused.erase("matmul_bf16");
@@ -201,8 +203,12 @@ static void check_ops(Precision precision) {
             fused.insert(row.op);
         REQUIRE(fused.size() == 10);
     }
-    const double tolerance = kRealIsDouble ? 1e-9 : precision == Precision::bf16 ? 1e-2 : 2e-5;
     for (const OpRow& row : OpTable(precision).rows) {
+        const bool bf16 = precision == Precision::bf16;
+        const double tolerance = bf16 && row.op.find("attention") != std::string::npos ? 0x1p-6
+                                 : kRealIsDouble                                       ? 1e-9
+                                 : bf16                                                ? 1e-2
+                                                                                       : 2e-5;
         if (fused.count(row.op) == 0)
             continue;
         INFO(row.op << ", " << row.detail);

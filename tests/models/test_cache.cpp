@@ -99,7 +99,7 @@ TEST_CASE("cache: select before the first step, and twice in a row", "[models][d
     nn::KeyValueCache cache(Tensor::zeros({2, 3, 4}));
     cache.select({});
     cache.select({});  // of no sentence, none
-    CHECK(cache.filled().shape() == Shape({0, 3, 4}));
+    CHECK(cache.stored().shape() == Shape({0, 3, 4}));
     static_assert(!std::is_copy_constructible_v<nn::KeyValueCache>);
 }
 

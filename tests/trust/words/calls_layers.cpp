@@ -155,6 +155,7 @@ Calls calls_of_layers() {
         CALL(MultiHeadAttention(8, -2, kRng)),
         CALL(MultiHeadAttention(8, 3, kRng)),
         CALL(MultiHeadAttention(-8, 2, kRng)),
+        CALL(CrossAttention(8, 3, kRng)),
         CALL(attention({.n_kv_heads = 3})),
         CALL(attention({.n_kv_heads = -1})),
         CALL(attention({.head_dim = -1})),
