@@ -164,10 +164,6 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 // x / sqrt(mean(x²) + eps) * gain      likewise. Zhang & Sennrich 2019
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps = Real(1e-5));
 
-// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, N), or empty
-Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
-                       const Rng& rng);
-
 // x + dropout(y, p, rng)      of equal shapes: the residual connection
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 // layer_norm(residual(x, y, p, rng), gain, bias, eps)

@@ -83,7 +83,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                                 options);  // (..., V), then ()
 }
 
-// --------------------------------------------------- layer norm, residual connection, input embedding
+// ------------------------------------------------------------------ layer norm, residual connection
 
 // y = g (x - μ) / √(σ² + ε) + b,  μ = mean(x), σ² = mean((x - μ)²)      Ba, Kiros & Hinton 2016, equation 4
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
@@ -113,13 +113,6 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
 Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                          Real eps) {
     return plain::rms_norm(plain::residual(x, y, p, rng), gain, eps);
-}
-
-// Dropout(E[ids] √d_model + P)      §3.4, §3.5, §5.4
-Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
-                       const Rng& rng) {
-    const Tensor x = embedding(table, ids) * scale;                   // (B, T, d_model)
-    return dropout(positions.defined() ? x + positions : x, p, rng);  // (B, T, d_model)
 }
 
 // ------------------------------------------------------------------------------------------- attention

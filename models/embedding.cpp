@@ -28,14 +28,15 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     check(!given || (types && of_types.batch() == ids.batch() && of_types.length() == ids.length()),
           "[embedding] token types are for models that have some, one for each id (B, T)");
     const Tensor places = positions.at(ids.length(), first);  // (T, d_model), or empty
-    const Real p = types || norm ? 0 : dropout.rate_in(mode);
-    Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
     nn::show(positions, places, mode);
+    Tensor x = tokens(ids) * scale;  // (B, T, d_model)
+    if (places.defined())
+        x = x + places;
     if (types)  // (B, T, d_model), or one vector for all: (1, 1, d_model)
         x = x + (*types)(given ? of_types : Tokens(1, 1, {0}));
     if (norm)
         x = (*norm)(x);
-    return types || norm ? dropout(x, mode) : x;  // (B, T, d_model)
+    return dropout(x, mode);
 }
 
 OutputLayer::OutputLayer(const Config& c, const Rng& rng) {

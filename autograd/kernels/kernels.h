@@ -99,10 +99,6 @@ struct Attention {
 struct Lookup {
     int64_t count, n;
     int32_t pad;
-    Real scale = 1;
-    int64_t length = 1;
-    Real p = 0;  // dropout, by (p, key) as below
-    RandomKey key{};
 };
 
 // Rows of n; x may come as the residual connection's sum: x + dropout(y), dropout by (p, key) as below.
@@ -214,9 +210,9 @@ struct Kernels {
                                 const Real* dout, Out dx, Out dy, Out dgain, Out dbias);
 
     // ---- table look-up (lookup.cpp), rows of n; ids are checked by the caller
-    // y[i] = dropout(table[ids[i]] * scale + positions[i % length]); positions (length, n), nullptr: none
-    void (*gather)(const Lookup&, const int32_t* ids, const Real* table, const Real* positions, Real* y);
-    // dtable[ids[i]] += dy[i] * scale, each row's in the order of i; other rows become 0 unless accumulating
+    // y[i] = table[ids[i]]
+    void (*gather)(const Lookup&, const int32_t* ids, const Real* table, Real* y);
+    // dtable[ids[i]] += dy[i], each row's in the order of i; other rows become 0 unless accumulating
     void (*scatter_add)(const Lookup&, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable);
 
     // ---- optimizer (adam.cpp): w, m, v are updated in place

@@ -7,18 +7,13 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-void gather(const Lookup& o, const int32_t* ids, const Real* table, const Real* positions, Real* y) {
-    const Vec scale = broadcast(o.scale);
-    const DropOut drop_out(o.key, o.p);
+void gather(const Lookup& o, const int32_t* ids, const Real* table, Real* y) {
     for_chunks(o.count, o.n, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
             const Real* row = table + static_cast<int64_t>(ids[r]) * o.n;
             for (int64_t i = 0; i < o.n; i += kLanes) {
                 const int64_t left = o.n - i;
-                Vec x = ids[r] == o.pad ? zero() : load(row + i, left) * scale;
-                if (positions != nullptr)
-                    x = x + load(positions + r % o.length * o.n + i, left);
-                store(y + r * o.n + i, left, drop_out(x, r * o.n + i));
+                store(y + r * o.n + i, left, ids[r] == o.pad ? zero() : load(row + i, left));
             }
         }
     });
@@ -66,7 +61,6 @@ constexpr int64_t kTableColumns = 4 * kLanes;
 
 void scatter_add(const Lookup& o, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable) {
     const int64_t n = o.n, strips = (n + kTableColumns - 1) / kTableColumns;
-    const Vec scale = broadcast(o.scale);
     const Terms terms = sorted(o, ids, table_rows);
     const int64_t grain = o.count + table_rows >= kGrainNumbers / kTableColumns ? 1 : strips;
     parallel_for(0, strips, grain > 0 ? grain : 1, [&](int64_t first, int64_t last) {
@@ -78,7 +72,7 @@ void scatter_add(const Lookup& o, const int32_t* ids, const Real* dy, int64_t ta
             for (int64_t i = begin; i < end && (count > 0 || !dtable.accumulate); i += kLanes) {
                 const Vec before = dtable.accumulate ? load(row + i, end - i) : zero();
                 store(row + i, end - i, sum_of_places(count, before, [&](Vec sum, int64_t k) {
-                          return sum + load(dy + places[k] * n + i, end - i) * scale;
+                          return sum + load(dy + places[k] * n + i, end - i);
                       }));
             }
         }

@@ -188,9 +188,6 @@ void OpTable::fused() {
             [](const Inputs& x) { return rms_norm(x[0], x[1], Real(0.1)); });
     for (const Real rate : {Real(0), Real(0.4)}) {
         const Rng rng = Rng(6).fork("residual");
-        const Tokens ids(2, 3, {2, 4, 0, 1, 2, 0}, 0);
-        row("input_embedding", join("p ", rate), {in({5, 19}), in({3, 19})},
-            [=](const Inputs& x) { return input_embedding(x[0], ids, 3, x[1], rate, rng); });
         row("residual", join("p ", rate), {in({3, 17}), in({3, 17})},
             [=](const Inputs& x) { return residual(x[0], x[1], rate, rng); });
         row("residual_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2), in({17})},
@@ -198,9 +195,6 @@ void OpTable::fused() {
         row("residual_rms_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2)},
             [=](const Inputs& x) { return residual_rms_norm(x[0], x[1], rate, rng, x[2]); });
     }
-    row("input_embedding", "no positions", {in({5, 19})}, [](const Inputs& x) {
-        return input_embedding(x[0], Tokens(1, 3, {2, 4, 0}, 0), 3, {}, Real(0.4), Rng(6));
-    });
     const Tensor turns = in({9, 4});
     for (const RotaryOptions o : {RotaryOptions{.n_heads = 2, .head_dim = 5}, {1, 4}, {3, 4, 2}, {1, 13, 6}})
         row("rotary", join(o.n_heads, " heads of ", o.head_dim, " from ", o.first), {in({2, 3, 13})},

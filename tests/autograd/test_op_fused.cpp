@@ -82,15 +82,6 @@ TEST_CASE("fused: an element dropped from a sub-layer has no effect, even if it 
         CHECK((kept.data()[i] == 0 ? out.data()[i] == x.data()[i] : std::isnan(out.data()[i])));
 }
 
-TEST_CASE("fused: the embedding with positions and dropout", "[ops][fused]") {
-    const Tokens ids(2, 5, {3, 1, 1, 6, 0, 2, 3, 0, 0, 0}, 0);
-    const Rng rng = Rng(3).fork("dropout");
-    for (const Real p : {Real(0), Real(0.3)}) {
-        check_same_bits("input_embedding", {random({7, 37}, 1), random({5, 37}, 2)},
-                        [&](const Inputs& x) { return input_embedding(x[0], ids, Real(1.7), x[1], p, rng); });
-    }
-}
-
 TEST_CASE("fused: linear with an activation", "[ops][fused]") {
     for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
         INFO(static_cast<int>(f));

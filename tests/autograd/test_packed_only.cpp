@@ -53,7 +53,6 @@ std::vector<Tensor> of_table(const Tensor& x, const Tensor& table, const Tensor&
     const Tokens ids(1, 4, {last, 0, last / 2, last}, 0);
     const Tokens targets(x.size(0), 1, std::vector<int32_t>(static_cast<std::size_t>(x.size(0)), last), -1);
     return {linear_transposed(x, table, bias), linear_transposed(x, table), embedding(table, ids),
-            input_embedding(table, ids, 3, random({4, table.size(1)}, 5), 0, Rng(1)),
             linear_cross_entropy(x, table, bias, targets)};
 }
 

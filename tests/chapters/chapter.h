@@ -14,7 +14,7 @@
 // because what fills it was not asked for, is an error. A link whose title is a text that occurs in exactly
 // one line of a file leads to that line:
 //
-//     [scores](../autograd/plain.cpp#L150 "dot_products(queries, keys)")
+//     [scores](../autograd/plain.cpp#L150 "matmul(q, k, true)")
 //
 // The minutes that a page takes, in its first lines and in tables behind links to it, follow from its words.
 #pragma once

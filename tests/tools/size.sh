@@ -25,12 +25,12 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
     }
     function limit(name, most) { order[++rooms] = name; budget[name] = most }
     BEGIN {
-        limit("autograd with base", 3531)
-        limit("kernels", 3176)
-        limit("nn", 3012)
+        limit("autograd with base", 3452)
+        limit("kernels", 3165)
+        limit("nn", 2995)
         limit("data-parallel", 456)
-        limit("models", 3447)
-        limit("models/hugging_face", 1488)
+        limit("models", 3501)
+        limit("models/hugging_face", 1511)
         limit("models/text", 4362)
         limit("programs", 0)
         limit("kit", 0)

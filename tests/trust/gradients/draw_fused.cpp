@@ -139,14 +139,10 @@ Case look_up(Dice& draw) {
         c.name = "gather";
         const Tensor x = c.leaf(numbers(draw, {B, T, V}));
         c.f = [=] { return gather(x, ids); };
-    } else if (draw.one_in(2)) {
+    } else {
         c.name = "embedding";
         const Tensor table = c.leaf(numbers(draw, {V, N}));
         c.f = [=] { return embedding(table, ids); };
-    } else {
-        c.name = "input_embedding";
-        const Tensor table = c.leaf(numbers(draw, {V, N})), positions = c.leaf(numbers(draw, {T, N}));
-        c.f = [=] { return input_embedding(table, ids, Real(1.5), positions, Real(0.2), Rng(3)); };
     }
     return c;
 }

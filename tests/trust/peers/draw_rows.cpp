@@ -72,17 +72,6 @@ void draw_embedding(OpCase& c, Dice& draw) {
     c.returns([=] { return embedding(table, ids); });
 }
 
-void draw_input_embedding(OpCase& c, Dice& draw) {
-    const int64_t B = 1 + draw.below(4), T = any_size(draw), V = any_size(draw), N = any_size(draw);
-    const Tokens ids = c.ids("ids", any_ids(draw, B, T, V, draw.one_in(2)));
-    const Rng rng = draw.fork();
-    const Real scale = c.option("scale", draw.one_of<Real>({1, Real(1.5), 8}));
-    const Real p = any_rate(c, draw, {B, T, N}, rng);
-    const Tensor table = c.leaf("table", any_numbers(draw, {V, N}));
-    const Tensor positions = draw.one_in(4) ? Tensor() : c.leaf("positions", any_numbers(draw, {T, N}));
-    c.returns([=] { return input_embedding(table, ids, scale, positions, p, rng); });
-}
-
 void draw_gather(OpCase& c, Dice& draw) {
     const int64_t B = 1 + draw.below(4), T = any_size(draw), V = any_size(draw);
     const Tokens ids = c.ids("ids", any_ids(draw, B, T, V, draw.one_in(2)));
@@ -108,7 +97,6 @@ void add_rows(OpKinds& kinds) {
     kinds["mse_loss"] = draw_mse;
     kinds["bce_with_logits"] = draw_bce;
     kinds["embedding"] = draw_embedding;
-    kinds["input_embedding"] = draw_input_embedding;
     kinds["gather"] = draw_gather;
     kinds["dropout"] = draw_dropout;
 }

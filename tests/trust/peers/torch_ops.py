@@ -150,11 +150,6 @@ def dropped(c, x):
     return x * c['kept'] / (1 - c.real('p'))
 
 
-def input_embedding(c):
-    x = embedding(c) * c.real('scale')
-    return dropped(c, x if c['positions'] is None else x + c['positions'])
-
-
 def residual(c):
     return c['x'] + dropped(c, c['y'])
 
@@ -284,7 +279,7 @@ OPS = {
     'linear_cross_entropy': linear_entropy,
     'mse_loss': lambda c: F.mse_loss(c['x'], c['target']),
     'bce_with_logits': lambda c: F.binary_cross_entropy_with_logits(c['x'], c['target']),
-    'embedding': embedding, 'gather': gather, 'input_embedding': input_embedding, 'residual': residual,
+    'embedding': embedding, 'gather': gather, 'residual': residual,
     'dropout': lambda c: dropped(c, c['x']),
     'linear': linear,
     'linear_transposed': lambda c: with_bias(product(c, c['x'], c['weight'].mT), c['bias']),

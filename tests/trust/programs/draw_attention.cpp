@@ -176,22 +176,8 @@ void draw_look_up(Draw& d) {
             const int64_t batch = 1 + d.below(3), n = std::max<int64_t>(1, d.shape_of(table)[1]);
             const int64_t length = d.size(d.most() / n / batch);
             const Tokens ids = d.ids(batch, length, d.shape_of(table)[0]);
-            if (d.chance(0.5)) {
-                d.op("embedding", {table},
-                     [ids](const Inputs& in, Branches&) { return embedding(in[0], ids); },
-                     {.arguments = join("(", batch, ", ", length, ") ids"), .exact = true, .sums = true});
-                return;
-            }
-            std::vector<int> inputs = {table};
-            if (d.chance(0.7))
-                inputs.push_back(d.like({length, d.shape_of(table)[1]}));
-            const Rng rng = d.fork();
-            d.op("input_embedding", inputs,
-                 [=](const Inputs& in, Branches&) {
-                     return input_embedding(in[0], ids, Real(1.5), in.size() > 1 ? in[1] : Tensor(), p, rng);
-                 },
-                 {.arguments = join("(", batch, ", ", length, ") ids, p ", p),
-                  .size = 3 * d.size_of(table) + 2 * d.size_of(inputs.back())});
+            d.op("embedding", {table}, [ids](const Inputs& in, Branches&) { return embedding(in[0], ids); },
+                 {.arguments = join("(", batch, ", ", length, ") ids"), .exact = true, .sums = true});
             return;
         }
         case 2: {

@@ -205,10 +205,6 @@ Calls calls_of_ops() {
         CALL(rms_norm(t({2, 3}), kNone)),
         CALL(rms_norm(t({2, 3}), t({2}))),
         CALL(rms_norm(t({2, 3}), t({3}), -1)),
-        CALL(input_embedding(kNone, Tokens(1, 2, {0, 1}), 1, {}, 0, kRng)),
-        CALL(input_embedding(t({3, 2}), Tokens(1, 2, {0, 3}), 1, {}, 0, kRng)),
-        CALL(input_embedding(t({3, 2}), Tokens(1, 2, {0, 1}), 1, t({3, 2}), 0, kRng)),
-        CALL(input_embedding(t({3, 2}), Tokens(1, 2, {0, 1}), 1, {}, 1, kRng)),
         CALL(residual(kNone, t({2}), 0, kRng)),
         CALL(residual(t({2}), kNone, 0, kRng)),
         CALL(residual(t({2}), t({1}), 0, kRng)),
@@ -261,6 +257,7 @@ Calls calls_of_ops() {
         CALL(cross_attention(t({1, 2, 4}), t({1, 2, 6}))),
         CALL(cross_attention(t({1, 2, 4}), t({2, 2, 8}))),
         CALL(cross_attention(t({2, 2, 4}), t({1, 2, 8}), {.kv_rows = &kRows})),
+        CALL(cross_attention(t({1, 2, 4}), t({1, 2, 8}), {.kv_length = 3})),
 
         CALL(kNone + 1),
         CALL(1 - kNone),
