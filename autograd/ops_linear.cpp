@@ -24,6 +24,7 @@ struct Sinks {
     GradSink dx, dw, dbias;
     Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
         : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
+    bool any() const { return dx || dw || dbias; }
 };
 
 int64_t rows_of(const Tensor& x) { return x.shape().without(-1).numel(); }
@@ -191,7 +192,8 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
             Tensor h = f == Unary::relu ? kept.tensor() : autograd::activation(kept.tensor(), activation);
             const Tensor d = backward_of_h(p, std::move(h), w2, dout, to2);  // (..., d_ff): dh, and then d
             kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
-            backward(p, x.tensor(), w1, d, to1);
+            if (to1.any())  // else x may have changed
+                backward(p, x.tensor(), w1, d, to1);
         });
 }
 
@@ -214,7 +216,8 @@ Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, c
             const Tensor dh = backward_of_h(p, glu(gu.tensor(), activation), w2, dout, to2);  // (..., d_ff)
             const Tensor d = Tensor::uninitialized(gu.shape());                               // (..., 2*d_ff)
             kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), gu.data(), dh.data(), {d.mutable_data()});
-            backward(p, x.tensor(), w1, d, to1);
+            if (to1.any())  // else x may have changed
+                backward(p, x.tensor(), w1, d, to1);
         });
 }
 
