@@ -16,8 +16,8 @@ namespace plaingrad::nn::checkpoint {
 // "module._orig_mod.layers.0.weight".
 std::string without_wrappers(std::string name);
 
-// Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is to be
-// ignored, such as a buffer without weights.
+// Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is to
+// be ignored, such as a buffer without weights.
 using Canonical = std::function<std::string(std::string name)>;
 
 struct StateDict {
@@ -81,9 +81,9 @@ struct Matches {
 };
 
 // Finds, for each tensor that a model expects, the file that holds it and its name there, before a number is
-// read. Files may lack some of the names of a tied weight. Throws FileError, beginning with `where` and ending
-// with `hint`, that lists tensors which are missing, superfluous, of another shape, or no floating-point
-// numbers. The result points into `files`.
+// read. Files may lack some of the names of a tied weight. Throws FileError, beginning with `where` and
+// ending with `hint`, that lists tensors which are missing, superfluous, of another shape, or no
+// floating-point numbers. The result points into `files`.
 Matches match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
               const Canonical& canonical, const std::string& where, const std::string& hint);
 
