@@ -132,6 +132,16 @@ models::Pair question(const Questions& q, int64_t number) {
     return {symbols, q.solve(symbols)};
 }
 
+// A batch. All questions have one length, so parts are runs of them.
+struct Drawn {
+    Pairs pairs;
+};
+Drawn part_of(const Drawn& batch, const nn::StepPart& at) {
+    const nn::PartSum rows = nn::parts_of(at.part, at.parts, std::ssize(batch.pairs));
+    return {{batch.pairs.begin() + rows.begin, batch.pairs.begin() + rows.end}};
+}
+int64_t row_count(const Drawn& batch) { return std::ssize(batch.pairs); }
+
 class Data {
 public:
     Data(const Questions& questions, const Rng& rng)
@@ -139,11 +149,8 @@ public:
         if (few_)
             order_ = rng.fork("split").permutation(count(questions));
     }
-    // All questions have one length, so parts are runs of them.
-    Pairs batch(const nn::StepPart& at, int64_t size) const {
-        const Pairs all = draw(rng_.fork("training").fork(static_cast<uint64_t>(at.step)), false, size);
-        const nn::PartSum rows = nn::parts_of(at.part, at.parts, size);
-        return {all.begin() + rows.begin, all.begin() + rows.end};
+    Drawn batch(int64_t step, int64_t size) const {
+        return {draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size)};
     }
     Pairs test() const { return draw(rng_.fork("test"), true, questions_.tested); }
 
@@ -289,21 +296,22 @@ template <class Model>
 bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
            const models::RunFolder& folder) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    models::Run run(folder, models::run_model(model), {}, r.adam);
-    return kit::train(run,
-                      [&](const nn::StepPart& at, const nn::Mode& mode) {
-                          return loss(model, data.batch(at, r.batch), mode);
-                      },
-                      {.steps = r.steps,
-                       .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
-                       .clip = r.clip,
-                       .seed = rng.state()},
-                      {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-                       .subject = subject(model, models::make_batch({data.test()[0]})),
-                       .trial = kit::trial_of(
-                           model, [&](int64_t i) { return examples(model, data.batch({i}, r.batch)); },
-                           !std::is_same_v<Model, models::MaskedLanguageModel>),
-                       .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+    kit::Run run(folder, models::run_model(model),
+                 {.steps = r.steps,
+                  .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
+                  .adam = r.adam,
+                  .clip = r.clip,
+                  .seed = rng.state()},
+                 {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
+                  .subject = subject(model, models::make_batch({data.test()[0]})),
+                  .trial = kit::trial_of(
+                      model, [&](int64_t step) { return examples(model, data.batch(step, r.batch).pairs); },
+                      !std::is_same_v<Model, models::MaskedLanguageModel>),
+                  .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+    while (run.next())
+        run.learn(data.batch(run.step(), r.batch),
+                  [&](const Drawn& part, const nn::Mode& mode) { return loss(model, part.pairs, mode); });
+    return run.finish();
 }
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which

@@ -4,12 +4,12 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/new_model.h"
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
-#include "models/parts.h"
 #include "models/presets.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
@@ -44,8 +44,7 @@ void add_options(kit::Options& options, Settings& s) {
         .add_files("--data", "FILE", "learn these instead: lines of source<TAB>target, in UTF-8", s.data,
                    [](const std::string& file) { return std::vector<std::string>{file}; })
         .may_change();
-    options.add("--preset", "whose model: models/presets.h names the sources", s.preset,
-                models::preset_names());
+    kit::add_preset(options, s.preset);
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {.min = 1, .max = 1'000'000'000})
         .may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr,
@@ -145,7 +144,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     const auto n = static_cast<int64_t>(corpus.pairs.size()), per_epoch = (n + kBatch - 1) / kBatch;
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("order");
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
-    const auto next_batch = [&](int64_t step) {
+    const auto training_batch = [&](int64_t step) {
         const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * kBatch;
         const std::vector<int64_t> order = rng.fork(static_cast<uint64_t>(epoch)).permutation(n);
         std::vector<models::Pair> batch;
@@ -159,19 +158,26 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     std::vector<std::string> lines;
     for (const models::Pair& pair : corpus.pairs)
         lines.push_back(corpus.src.decode(pair.src) + '\t' + corpus.tgt.decode(pair.tgt));
-    models::Run run(folder, models::run_model(model, {}, models::text::fingerprint(lines)));
-    const bool ended = kit::train(
-        run,
-        models::loss_of_parts(next_batch,
-                              [&](const models::Batch& batch, const nn::Mode& mode) {
-                                  return models::teacher_forcing(model, batch, mode);
-                              }),
+    kit::Plan plan = kit::plan_of(model, std::min(n, kBatch) * (corpus.longest + 1), training_batch,
+                                  subject(model, corpus));
+    plan.continues = "a larger --epochs continues it";
+    plan.plain_lines_every = std::max<int64_t>(1, steps / 10);
+    kit::Run run(
+        folder, models::run_model(model, {}, models::text::fingerprint(lines)),
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
-        {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
-         .continues = "a larger --epochs continues it",
-         .subject = subject(model, corpus),
-         .trial = kit::trial_of(model, [&](int64_t i) { return kit::examples_of(next_batch(i + 1)); }),
-         .plain_lines_every = std::max<int64_t>(1, steps / 10)});
+        plan);
+    nn::Adam& adam = run.training.adam;
+    while (run.next()) {
+        const models::Batch batch = training_batch(run.step());
+        adam.zero_grad();
+        for (const auto& part : run.parts(batch)) {  // those of this process, if mpirun began many
+            const autograd::Tensor loss = model.loss(part.src, part.read(), part.said(), run.mode(part));
+            run.backward({loss, part.tokens()}, part);
+        }
+        const nn::StepGradient gradient = run.gradients();
+        adam.step(run.rate(), gradient.scale * nn::clip_scale(gradient.norm, 1));
+    }
+    const bool ended = run.finish();
     if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
                   << kit::counted(s.epochs, "epoch") << '\n';
@@ -335,9 +341,8 @@ void main_program(kit::Options& options) {
     const Corpus corpus(sentences_of(s), models::preset(s.preset).embeddings_tied, built_in ? "" : s.data[0]);
     models::Config config = configure(s.preset, corpus);
     config.block.precision = kit::precision_of(s.run.precision);
-    kit::check_memory(models::least_parameters(config));
-    const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
-    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
+    const models::Transformer model =
+        kit::new_transformer(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     if (!train(model, corpus, s, folder))
         return;
 

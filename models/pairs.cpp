@@ -1,5 +1,7 @@
 #include "models/pairs.h"
 
+#include <algorithm>
+
 namespace plaingrad::models {
 
 Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials) {
@@ -13,14 +15,17 @@ Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials) {
     return {Tokens::padded(src, specials.pad), Tokens::padded(tgt, specials.pad)};
 }
 
+// Without the last position, the longest sentences lose their end, and the others only padding. For the
+// latter the decoder also reads the end and predicts padding, which the loss ignores.
+int64_t Batch::tokens() const {
+    const std::vector<int32_t> ids = said().ids();
+    return std::ssize(ids) - std::count(ids.begin(), ids.end(), tgt.pad());
+}
+
 nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
                              Real label_smoothing) {
-    // Without the last position, the longest sentences lose their end, and the others only padding. For the
-    // latter the decoder also reads the end and predicts padding, which the loss ignores.
-    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
-    const Tokens predicted = batch.tgt.slice(1, batch.tgt.length());
-    return {model.loss(batch.src, read, predicted, mode, {.label_smoothing = label_smoothing}),
-            predicted.count("teacher_forcing", model.config.vocabulary, predicted.pad())};
+    return {model.loss(batch.src, batch.read(), batch.said(), mode, {.label_smoothing = label_smoothing}),
+            batch.tokens()};
 }
 
 }  // namespace plaingrad::models

@@ -16,14 +16,18 @@ struct Pair {
 
 struct Batch {
     Tokens src;  // (B, S)
-    Tokens tgt;  // (B, T + 1): start, sentence, end, padding; the decoder reads T of them
+    Tokens tgt;  // (B, T + 1): start, sentence, end, padding
+
+    // Teacher forcing: at each position the decoder reads the true target up to there, not what it would have
+    // written, and predicts the next token. So all positions learn in one pass.
+    Tokens read() const { return tgt.slice(0, tgt.length() - 1); }  // <sos> 9 3 5        (B, T)
+    Tokens said() const { return tgt.slice(1, tgt.length()); }      //       9 3 5 <eos>  (B, T)
+    int64_t tokens() const;                                         // that are said, without padding
 };
 // specials: those of the model's configuration.
 Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials = {});
 
-// Teacher forcing: at each position the decoder reads the true target up to there, not what it would have
-// written, and predicts the next token. So all positions learn in one pass. The loss is the mean
-// cross-entropy of the tokens; padding does not count.
+// With teacher forcing. The loss is the mean cross-entropy of the tokens; padding does not count.
 nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
                              Real label_smoothing = 0);
 

@@ -26,29 +26,27 @@ inline int64_t row_count(const autograd::Tokens& texts) { return texts.batch(); 
 inline int64_t row_count(const Batch& batch) { return batch.src.batch(); }
 inline int64_t row_count(const text::MaskedTokens& batch) { return batch.ids.batch(); }
 
-// The loss of any part, for nn::train. next(step): draws a batch; it is called once for each. loss(batch,
-// mode): an nn::StepLoss. Every process draws whole batches, and cuts its parts out of them. The batches of a
-// step are kept, as each of its parts is asked for in a call of its own.
-template <class Next, class Loss>
-nn::LossOf loss_of_parts(const Next& next, const Loss& loss) {
-    using Drawn = decltype(next(int64_t{1}));
-    return [next, loss, step = int64_t{0}, drawn = std::vector<Drawn>()](const nn::StepPart& at,
-                                                                         const nn::Mode& mode) mutable {
-        if (at.step != step)
-            drawn.clear();
-        step = at.step;
-        while (std::ssize(drawn) <= at.batch)
-            drawn.push_back(next(step));
-        const Drawn& batch = drawn[static_cast<std::size_t>(at.batch)];
-        nn::StepLoss result;
-        if (at.parts == 1)
-            result = loss(batch, mode);
-        else if (const auto part = part_of(batch, at); row_count(part) > 0)
-            result = loss(part, mode);
-        if constexpr (requires { batch.ends_epoch; })
-            result.ends_epoch = batch.ends_epoch;
-        return result;
-    };
+// A part of a batch, and which one it is.
+template <class Batch>
+struct Part : Batch, nn::StepPart {};
+
+// The parts of a step's batches that this process has, without those that have no rows: of each part all
+// batches. accumulate: batches of a step at most.
+template <class Batch>
+std::vector<Part<Batch>> own_parts(const nn::DataParallel& parallel, int64_t step,
+                                   const std::vector<Batch>& batches, int64_t accumulate) {
+    std::vector<Part<Batch>> all;
+    const auto [begin, end] = parallel.own();
+    for (int64_t part = begin; part < end; ++part)
+        for (int64_t i = 0; i < std::ssize(batches); ++i) {
+            const nn::StepPart at = {step, i, part, parallel.parts(), accumulate};
+            const Batch& batch = batches[static_cast<std::size_t>(i)];
+            if (at.parts == 1)
+                all.push_back({batch, at});
+            else if (Batch rows = part_of(batch, at); row_count(rows) > 0)
+                all.push_back({std::move(rows), at});
+        }
+    return all;
 }
 
 }  // namespace plaingrad::models

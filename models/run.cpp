@@ -28,16 +28,19 @@ uint64_t hash_of(const std::vector<nn::NamedParameter>& parameters) {
 
 }  // namespace
 
-Run::Run(const RunFolder& of_run, RunModel of_model, RunHooks hooks, const nn::AdamOptions& adam)
+Run::Run(const RunFolder& of_run, RunModel of_model, RunOptions of_steps)
     : folder(of_run),
       model(std::move(of_model)),
-      training(model.parameters, adam, folder.team(), folder.parts),
-      hooks_(std::move(hooks)) {
-    if (!hooks_.describe_validation)
-        hooks_.describe_validation = describe;
+      options(std::move(of_steps)),
+      training(model.parameters, options.adam, folder.team(), folder.parts),
+      dropout_(nn::Rng(options.seed).fork("dropout")) {
+    autograd::check(options.steps >= 0 && options.accumulate >= 1 && options.patience >= 0 &&
+                        options.validate_every >= 0 && options.clip >= 0 && options.learning_rate,
+                    "[train] a run needs a learning rate, and numbers that are not negative");
     check_same();
     if (folder.resumes())
         resume();
+    now_.step = training.adam.steps();
     if (folder.team().size() > 1)
         nn::check_same(folder.team(), "other weights to begin with",
                        std::to_string(hash_of(model.parameters)));
@@ -68,6 +71,8 @@ void Run::resume() {
     load_training(folder.last(), training);
     read("validation", validation);
     read("loss", loss_);
+    if (options.epochs)
+        epoch.visit(read);
     if (nn::checkpoint::exists(folder.log()))
         log_ = nn::TrainingLog(nn::checkpoint::read_file(folder.log()), training.adam.steps());
 }
@@ -78,42 +83,27 @@ void Run::share_weights() const {
                                 p.tensor.numel() * static_cast<int64_t>(sizeof(autograd::Real)));
 }
 
-bool Run::has_ended(int64_t steps, int64_t patience) const {
-    return training.adam.steps() >= steps || (patience > 0 && training.worse >= patience);
+bool Run::next() {
+    if (!has_begun_) {
+        begin();
+    } else if (gradients_) {
+        end_step();
+        keep();
+        gradients_.reset();
+    }
+    if (now_.stops || has_ended() || training.adam.steps() >= last_)
+        return false;
+    now_ = {.step = training.adam.steps() + 1};
+    gradients_.emplace(training.parallel);
+    return true;
 }
 
-int64_t Run::last_of(int64_t steps) const {
-    return folder.run.stop_after == 0 ? steps
-                                      : std::min(steps, training.adam.steps() + folder.run.stop_after);
-}
-
-bool Run::train(const nn::LossOf& loss_of, nn::TrainingOptions options, nn::Watch watch) {
-    begin(options.steps, std::move(watch), options.patience);
-    options.stop = last_;
-    options.restore_best = !folder.exists();
-    nn::train(training, loss_of, options, watch_);
-    return stop();
-}
-
-int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
+void Run::begin() {
     const int64_t done = training.adam.steps();
-    steps_ = steps;
-    patience_ = patience;
-    last_ = last_of(steps);
-    start_ = std::chrono::steady_clock::now();
-    watch_ = std::move(watch);
-    watch_.on_step = [this, also = watch_.on_step](const nn::StepReport& report) {
-        if (hooks_.on_step)
-            hooks_.on_step(report);
-        if (also)
-            also(report);
-    };
-    watch_.on_validation = [this, also = watch_.on_validation](int64_t step, double loss, bool better) {
-        validation = hooks_.describe_validation(step, loss);
-        if (also)
-            also(step, loss, better);
-    };
-    after_step_ = std::exchange(watch_.after_step, [this](const nn::StepReport& report) { keep(report); });
+    last_ =
+        folder.run.stop_after == 0 ? options.steps : std::min(options.steps, done + folder.run.stop_after);
+    has_begun_ = true;
+    begins();
     if (model.tokenizer != nullptr)
         folder.keep(*model.tokenizer);
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
@@ -125,36 +115,75 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             folder.forget();
         throw;
     }
-    return done + 1;
+    start_ = std::chrono::steady_clock::now();
 }
 
-bool Run::after_step(nn::StepReport report) {
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    autograd::check(std::isfinite(report.loss + report.grad_norm), "[train] step ", report.step,
-                    ": the loss is ", report.loss, ", and the gradient's norm ", report.grad_norm);
-    watch_.on_step(report);
-    report.stops = nn::any(folder.team(), watch_.should_stop && watch_.should_stop());
-    keep(report);
-    return !stopped_;
+nn::Mode Run::mode(const nn::StepPart& part) const {
+    return nn::Mode::train(nn::rng_of(dropout_.fork(static_cast<uint64_t>(step())), part));
+}
+
+nn::StepGradient Run::gradients() {
+    const nn::StepGradient found = gradients_->sum();
+    nn::check_finite(step(), found.loss, found.norm, training.adam.parameters());
+    now_.loss = found.loss;
+    now_.tokens = found.tokens;
+    now_.learning_rate = rate();
+    now_.grad_norm = found.norm;
+    is_open_ = true;
+    return found;
+}
+
+// What follows the optimizer's step.
+void Run::end_step() {
+    autograd::check(training.adam.steps() == step(), "[run] step ", step(), " has not changed the weights");
+    if (!std::exchange(is_open_, false))
+        return;
+    losses.push_back(now_.loss);
+    loss_ = now_.loss;
+    epoch.loss_sum += now_.loss * static_cast<double>(now_.tokens);
+    epoch.tokens += now_.tokens;
+    stepped(now_);
+    now_.stops = nn::any(folder.team(), should_stop());
+}
+
+bool Run::validates() {
+    end_step();
+    const bool every = options.validate_every > 0 && step() % options.validate_every == 0;
+    return every || now_.ends_epoch || step() == options.steps;
+}
+
+void Run::validated(double loss, const std::string& said) {
+    autograd::check(!std::isnan(loss), "[train] step ", step(), ": the validation loss is not a number");
+    const bool better = loss < training.best_validation;
+    validation = said.empty() ? describe(step(), loss) : said;
+    has_validated(better);
+    training.worse = better ? 0 : training.worse + 1;
+    now_.validation = loss;
+    if (!better)
+        return;
+    training.best_validation = loss;
+    training.best_step = step();
+    if (folder.exists())
+        return;
+    best_.clear();
+    for (const nn::NamedParameter& p : training.adam.parameters())
+        best_.push_back({p.name, p.tensor.clone()});
 }
 
 // The file to resume from is written last: a run that is killed before does all this again, with the same
 // result.
-void Run::keep(const nn::StepReport& report) {
-    losses.push_back(report.loss);
-    loss_ = report.loss;
-    stopped_ = report.stops;
-    log_.add(report);
-    if (after_step_)
-        after_step_(report);
+void Run::keep() {
+    now_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    log_.add(now_);
+    will_save(now_);
+    if (now_.ends_epoch)
+        epoch = {.ended = epoch.ended + 1};
     if (!folder.exists())
         return;
-    if (report.validation && training.best_step == report.step && folder.writes())
+    if (now_.validation && training.best_step == step() && folder.writes())
         model.save(folder.best(), {}, nullptr);
-    if (hooks_.after_step)
-        hooks_.after_step(report);
-    if (report.validation || report.ends_epoch || stopped_ || report.step == last_ ||
-        (folder.run.save_every > 0 && report.step % folder.run.save_every == 0)) {
+    if (now_.validation || now_.ends_epoch || now_.stops || step() == last_ ||
+        (folder.run.save_every > 0 && step() % folder.run.save_every == 0)) {
         if (folder.writes())
             nn::checkpoint::replace_file(folder.log(), {log_.text()});
         save_last();
@@ -164,26 +193,21 @@ void Run::keep(const nn::StepReport& report) {
 void Run::save_last() {
     if (!folder.writes())
         return;
-    Metadata all = hooks_.state ? hooks_.state() : Metadata();
+    Metadata all;
     nn::checkpoint::FieldWriter write{all, folder.program + "."};
     write("arguments", folder.arguments);
     write("data", model.data);
     write("parts", folder.parts);
     write("loss", loss_);
+    if (options.epochs)
+        epoch.visit(write);
     write("validation", validation);
     model.save(folder.last(), all, &training);
 }
 
-bool Run::stop() {
-    watch_ = {};
-    return !stopped_ && has_ended(steps_, patience_);
-}
-
 int64_t Run::finish() {
-    if (hooks_.finish) {
-        hooks_.finish();
-        return 0;
-    }
+    if (!best_.empty())
+        nn::copy_values(best_, training.adam.parameters());
     const int64_t step = folder.writes() ? finish_first() : 0;
     share_weights();
     return step;

@@ -216,7 +216,7 @@ struct Check {
         constexpr double kLowest = 1e-6, kHighest = 1;
         constexpr int64_t kLeast = 12, kFinest = 60;
         const auto start = Clock::now();
-        plan.try_batch(0);
+        plan.try_batch(1);
         const auto affordable = static_cast<int64_t>(kSeconds / since(start));
         if (affordable < kLeast)
             return {"not asked; a step takes too long"};
@@ -226,7 +226,7 @@ struct Check {
         std::vector<double> means;
         for (double i = 0; i < n && (i == 0 || mean < 1.5 * means[0]); ++i) {
             const double rate = kLowest * std::pow(kHighest / kLowest, i / (n - 1));
-            const Tensor loss = plan.try_batch(static_cast<int64_t>(i)).loss;
+            const Tensor loss = plan.try_batch(1 + static_cast<int64_t>(i));
             mean = (i == 0 ? 1 : 0.3) * static_cast<double>(loss.item()) + (i == 0 ? 0 : 0.7) * mean;
             means.push_back(mean);
             best = mean < lowest ? rate : best;
@@ -244,7 +244,7 @@ struct Check {
 
     const models::RunModel& model;
     const Plan& plan;
-    const Examples few = few_of(plan.trial.examples(0));
+    const Examples few = few_of(plan.trial.examples(1));
     const Temporary file = {};
     int64_t steps = 0;  // of the last training
 };
@@ -268,10 +268,7 @@ Examples part_of(const Examples& batch, const nn::StepPart& at) {
         part.inputs.push_back(models::part_of(input, lengths, at));
     return part;
 }
-Examples examples_of(const models::Batch& batch) {
-    const int64_t T = batch.tgt.length() - 1;
-    return {{batch.src, batch.tgt.slice(0, T)}, batch.tgt.slice(1, T + 1)};
-}
+Examples examples_of(const models::Batch& batch) { return {{batch.src, batch.read()}, batch.said()}; }
 Examples examples_of(const Tokens& texts) {
     const int64_t T = texts.length() - 1;
     return {{texts.slice(0, T)}, texts.slice(1, T + 1)};

@@ -14,7 +14,7 @@ struct Examples {
     std::vector<autograd::Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
     autograd::Tokens targets;              // (B, T), one for each position; or (B, 1)
 };
-// For models::loss_of_parts. Only the first of the inputs decides about the rows.
+// Only the first of the inputs decides about the rows.
 Examples part_of(const Examples& batch, const nn::StepPart& at);
 inline int64_t row_count(const Examples& batch) { return batch.targets.batch(); }
 Examples examples_of(const models::Batch& batch);     // with teacher forcing
@@ -26,11 +26,12 @@ struct Trial {
 
     std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
     std::function<autograd::Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
-    std::function<Examples(int64_t i)> examples = {};  // of the run's batch i, from 0
+    std::function<Examples(int64_t step)> examples = {};  // the run's batch of that step
     bool causal = true;  // position t of the last input, and what precedes it, predicts target t
 };
 template <class Model>
-Trial trial_of(const Model& model, const std::function<Examples(int64_t i)>& examples, bool causal = true) {
+Trial trial_of(const Model& model, const std::function<Examples(int64_t step)>& examples,
+               bool causal = true) {
     const auto logits = [&model](const Trial::Inputs& in, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return model(in[0], in[1], mode);

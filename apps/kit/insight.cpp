@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <map>
 
 #include "apps/kit/options.h"
@@ -15,6 +16,7 @@
 
 namespace plaingrad::kit {
 
+using autograd::join;
 using autograd::mapped;
 using autograd::Tensor;
 using autograd::Tokens;
@@ -98,6 +100,72 @@ std::string attention_picture(const Tensor& weights, const Labels& rows, const L
         while (static_cast<int64_t>(kit::columns(label)) >= std::max<int64_t>(room / shown, 3))
             label.pop_back();
     return draw(map, stdout_ink());
+}
+
+namespace {
+
+struct HeadView {
+    std::size_t layer;
+    int64_t head;
+    double right;                 // mean weight on the right places
+    std::vector<double> weights;  // (T, S)
+};
+
+std::vector<HeadView> cross_attention(const models::Transformer& model, const models::Batch& batch,
+                                      const std::function<bool(int64_t t, int64_t s)>& is_right) {
+    const autograd::NoGrad no_grad;
+    nn::Probe seen;
+    model(batch.src, batch.read(), nn::Mode::eval(&seen));
+    std::vector<HeadView> heads;
+    for (std::size_t layer = 0; layer < model.decoder.layers.size(); ++layer) {
+        const Tensor& weights = seen.of(model.decoder.layers[layer].cross_attention);  // (1, H, T, S)
+        const int64_t T = weights.size(2), S = weights.size(3);
+        for (int64_t head = 0; head < weights.size(1); ++head) {
+            const autograd::Real* w = weights.data() + head * T * S;
+            double sum = 0;
+            for (int64_t i = 0; i < T * S; ++i)
+                sum += is_right(i / S, i % S) ? static_cast<double>(w[i]) / static_cast<double>(S) : 0;
+            heads.push_back({layer, head, sum, std::vector<double>(w, w + T * S)});
+        }
+    }
+    return heads;
+}
+
+}  // namespace
+
+void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
+                const std::function<bool(int64_t t, int64_t s)>& is_right, const std::string& path) {
+    const std::vector<HeadView> heads = cross_attention(model, batch, is_right);
+    const HeadView& best = *std::max_element(
+        heads.begin(), heads.end(), [](const HeadView& a, const HeadView& b) { return a.right < b.right; });
+    const auto width = static_cast<std::size_t>(terminal_width(STDOUT_FILENO));
+    const Labels rows = names_of(batch.said().ids(), names), columns = names_of(batch.src.ids(), names);
+    const auto picture = [&](const HeadView& view, const std::string& title, Cells cells) {
+        return draw(
+            {.title = title, .rows = rows, .columns = columns, .values = view.weights, .cells = cells},
+            stdout_ink());
+    };
+    say(join("\nCross-attention for ", models::listed(columns, " "),
+             " (rows: what it writes, columns: the input)\nfor every head; the number is the share of its "
+             "weight on ",
+             path, "\n\n"),
+        STDOUT_FILENO);
+    std::vector<std::string> layer;
+    const std::size_t shown = std::min<std::size_t>(heads.size(), 32);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const HeadView& view = heads[i];
+        layer.push_back(
+            picture(view, join("head ", view.head + 1, ": ", number(view.right, 2)), Cells::small) + '\n');
+        if (i + 1 == shown || heads[i + 1].layer > view.layer)
+            std::cout << "layer " << view.layer + 1 << '\n' << beside(std::exchange(layer, {}), width);
+    }
+    if (shown < heads.size())
+        std::cout << "and " << counted(std::ssize(heads) - 32, "head") << " more\n\n";
+    say(join("the best head: layer ", best.layer + 1, ", head ", best.head + 1, ", with ",
+             number(best.right, 2), " of its weight on ", path, "\n\n"),
+        STDOUT_FILENO);
+    const std::string large = picture(best, "", Cells::shades);
+    std::cout << (widest(wrapped(large, large.size())) > width ? picture(best, "", Cells::small) : large);
 }
 
 void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o) {

@@ -14,7 +14,12 @@ std::string listed(const std::vector<std::pair<std::string, double>>& probabilit
 // Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
 // left.
 std::string attention_picture(const autograd::Tensor& weights, const Labels& rows, const Labels& columns);
-// The same of the last layer of a model with one stack.
+// To standard output: the cross-attention of a batch of one, every head small, and large the one with most of
+// its weight where target position t should look: at the source position s with is_right(t, s). path: what
+// these are, in words. names: of the ids.
+void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
+                const std::function<bool(int64_t t, int64_t s)>& is_right, const std::string& path);
+// The mean of the heads, of the last layer of a model with one stack.
 template <class Model>
 Prompt::Command attention_command(const Model& model, const Labels& names,
                                   const std::function<autograd::Tokens(const std::string&)>& tokens) {

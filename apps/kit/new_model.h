@@ -1,5 +1,5 @@
-// A new model, to be trained from nothing: a folder as from Hugging Face, with random weights, and a
-// tokenizer that is learned from texts.
+// A new model, to be trained from nothing: an encoder-decoder as the command line describes it; or a folder
+// as from Hugging Face, with random weights, and a tokenizer that is learned from texts.
 #pragma once
 
 #include <iostream>
@@ -7,8 +7,21 @@
 #include "apps/kit/options.h"
 #include "apps/kit/text.h"
 #include "models/hugging_face.h"
+#include "models/transformer.h"
 
 namespace plaingrad::kit {
+
+// Whose model it is, and what is different; 0 and "": nothing.
+struct PresetModel {
+    std::string preset, positions = {};
+    int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;
+};
+void add_preset(Options& options, std::string& preset);  // the row of --preset
+void add_model_options(Options& options, PresetModel& m);
+models::Config config_of(const PresetModel& m);
+
+// A model of these sizes, if there is memory to train it; says what it runs on.
+models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng);
 
 struct NewModel {
     std::vector<std::string> words;  // the folder, then files

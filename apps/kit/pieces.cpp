@@ -42,41 +42,41 @@ std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
     return pieces;
 }
 
-Tokens Batches::next(int64_t rows) {
+Batches::Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad,
+                 int64_t rows, const autograd::Rng& rng)
+    : items_(items),
+      separate_(separate),
+      context_(context),
+      pad_(pad),
+      rows_(rows),
+      rng_(rng),
+      pieces_(separate ? cut(items, context) : std::vector<Sequence>()) {}
+
+Tokens Batches::operator()(int64_t step) {
+    const int64_t pieces =
+        separate_ ? std::ssize(pieces_) : (std::ssize(items_[0]) - 1) / context_;  // of a round
     std::vector<Sequence> batch;
-    for (int64_t b = 0; b < rows; ++b) {
-        if (order_.empty())
-            start_round();
-        batch.push_back(pieces_[static_cast<std::size_t>(order_.back())]);
-        order_.pop_back();
+    for (int64_t at = (step - 1) * rows_; at < step * rows_; ++at) {
+        if (const int64_t round = at / pieces; round != round_) {
+            round_ = round;
+            order_ = rng_.fork(static_cast<uint64_t>(round)).permutation(pieces);
+        }
+        batch.push_back(piece(order_[static_cast<std::size_t>(pieces - 1 - at % pieces)]));
     }
     return Tokens::padded(batch, pad_);
 }
 
-void Batches::skip(int64_t rows) {
-    for (; rows > 0; --rows) {
-        if (order_.empty())
-            start_round();
-        order_.pop_back();
-    }
-}
-
-void Batches::start_round() {
-    const autograd::Rng random = rng_.fork(rounds_++);
-    pieces_ = separate_ ? cut(items_, context_) : windows(random.fork("starts"));
-    order_ = random.permutation(std::ssize(pieces_));
-}
-
-std::vector<Sequence> Batches::windows(const autograd::Rng& random) const {
+Sequence Batches::piece(int64_t number) const {
+    if (separate_)
+        return pieces_[static_cast<std::size_t>(number)];
     const Sequence& text = items_[0];
     const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
-    std::vector<Sequence> pieces;
-    for (int64_t begin = 0; begin < starts; begin += context_) {
-        const int64_t start =
-            begin + random.below(static_cast<uint64_t>(begin), std::min(context_, starts - begin));
-        pieces.emplace_back(text.begin() + start, text.begin() + start + context_ + 1);
-    }
-    return pieces;
+    const int64_t first = number * context_;
+    const int64_t start =
+        first + rng_.fork(static_cast<uint64_t>(round_))
+                    .fork("starts")
+                    .below(static_cast<uint64_t>(first), std::min(context_, starts - first));
+    return {text.begin() + start, text.begin() + start + context_ + 1};
 }
 
 autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {

@@ -24,34 +24,31 @@ std::string name_of(const std::vector<File>& files);
 // every token but an item's first is predicted once, from those before it in its piece.
 std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context);
 
-// Pieces of the training data in random order, round after round. Of items that are texts of their own, each
-// gives the pieces of `cut`. Of one long text, each round gives one piece for every `context` tokens, with a
-// random start of its own among these. If all pieces began a multiple of `context` apart, then in a text with
-// rows of that length a position would always hold the same column, and the model would learn columns by
-// position, which is worth nothing where rows begin elsewhere.
+// The batches of a run: pieces of the training data in random order, round after round. Of items that are
+// texts of their own, each gives the pieces of `cut`. Of one long text, each round gives one piece for every
+// `context` tokens, with a random start of its own among these. If all pieces began a multiple of `context`
+// apart, then in a text with rows of that length a position would always hold the same column, and the model
+// would learn columns by position, which is worth nothing where rows begin elsewhere.
 class Batches {
 public:
     // items: outlive it; a single one, which is longer than the context, unless `separate`. pad: fills up
-    // shorter pieces, which only separate items have.
-    Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad,
-            const autograd::Rng& rng)
-        : items_(items), separate_(separate), context_(context), pad_(pad), rng_(rng) {}
+    // shorter pieces, which only separate items have. rows: of a batch.
+    Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad, int64_t rows,
+            const autograd::Rng& rng);
 
-    Tokens next(int64_t rows);
-    void skip(int64_t rows);  // past what next(rows) would return
+    Tokens operator()(int64_t step);  // steps count from 1
 
 private:
-    void start_round();
-    std::vector<Sequence> windows(const autograd::Rng& random) const;
+    Sequence piece(int64_t number) const;  // of the present round
 
     const std::vector<Sequence>& items_;
     bool separate_;
     int64_t context_;
     int32_t pad_;
+    int64_t rows_, round_ = -1;
     autograd::Rng rng_;
-    uint64_t rounds_ = 0;
-    std::vector<Sequence> pieces_;
-    std::vector<int64_t> order_;
+    std::vector<Sequence> pieces_;  // of separate items
+    std::vector<int64_t> order_;    // of the present round
 };
 
 // Position t of a row predicts position t + 1. The loss is the mean over all positions but padding.

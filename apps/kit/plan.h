@@ -22,10 +22,12 @@ struct Plan {
     Trial trial = {};            // what --check examines (check.h)
     bool pretrained = false;     // whether the model has learned before: then its first loss may be small
     double learning_rate = 0;    // the highest one
-    nn::LossOf batch = {};       // the loss of batches like the run's, in steps from 1, to try them
     int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
 
-    nn::StepLoss try_batch(int64_t i) const { return batch({i + 1}, nn::Mode::train(autograd::Rng(0))); }
+    // The loss of a step's batch, without the step.
+    autograd::Tensor try_batch(int64_t step) const {
+        return trial.loss(trial.examples(step), nn::Mode::train(autograd::Rng(0)));
+    }
 };
 
 // Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
@@ -40,9 +42,9 @@ void check_memory(double parameters);
 void check_memory_to_open(double bytes);  // the same for weights that are only used
 
 // Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
-// estimated from forward and backward passes over a few batches, for about a second; they do not change the
-// model. Throws Error if there is not enough memory.
+// estimated from forward and backward passes over the batches of the next steps, for about a second; they do
+// not change the model. Throws Error if there is not enough memory.
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const Plan& plan, bool folder, int64_t steps, int64_t batches);
+                const Plan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
 
 }  // namespace plaingrad::kit

@@ -84,12 +84,10 @@ Subject subject_of(const models::Transformer& model, const std::vector<models::B
     return s;
 }
 
-Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Plan& plan)
+Report::Report(const models::Run& run, const Plan& plan)
     : run_(run),
-      steps_(steps),
-      patience_(patience),
       wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(plan.subject, steps, earlier_lines(run.folder), run.training.adam.steps()) {
+      recorder_(plan.subject, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
     log_as_json(true);  // of a resumed run, without the rows that will come again
@@ -98,7 +96,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.model.parameters);
-        plan.try_batch(0).loss.backward();
+        plan.try_batch(run.step() + 1).backward();
         for (const auto& [layer, seconds] : times.seconds)
             least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
         nn::zero_grad(run.model.parameters);
@@ -120,7 +118,7 @@ void Report::after_step(const nn::StepReport& step) {
     log_as_json(false);
     if (step.validation)
         recorder_.scores(step.step);
-    const bool last = step.step == run_.last() || interrupted() || run_.has_ended(steps_, patience_);
+    const bool last = step.step == run_.last() || interrupted() || run_.has_ended();
     const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
     const int64_t every = run_.folder.run.report_every;
     const bool shows = snapshot || last || (every > 0 && step.step % every == 0);

@@ -1,7 +1,7 @@
 // --report FILE.html: a page that shows the run, written at its end and, if asked, while it goes on. What the
 // page needs is also kept in the run's folder, so that apps/report makes it afterwards.
 //
-//     kit::train(run, loss_of, training_options, {.subject = kit::subject_of(model, texts, names)});
+//     kit::Run run(folder, run_model, options, {.subject = kit::subject_of(model, texts, names)});
 #pragma once
 
 #include "apps/kit/plan.h"
@@ -34,13 +34,20 @@ Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& text
     return s;
 }
 
+// A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
+template <class BatchOf>
+Plan plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch, Subject subject) {
+    return {.activations = activation_bytes(model.config, tokens),
+            .subject = std::move(subject),
+            .trial = trial_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
+}
+
 // Records a run that has a folder or a page, and writes both; does nothing for others. With --log json, it
 // also adds each row of the log to log.jsonl, at once, as an object of the values that the row has.
 class Report {
 public:
-    // steps, patience: of the whole run. Takes the first snapshot, and the time of each layer. Throws Error
-    // if the page cannot be written.
-    Report(const models::Run& run, int64_t steps, int64_t patience, const Plan& plan);
+    // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
+    Report(const models::Run& run, const Plan& plan);
 
     // To be called after each step, before a checkpoint is written.
     void after_step(const nn::StepReport& step);
@@ -50,7 +57,6 @@ private:
     void log_as_json(bool from_start) const;
 
     const models::Run& run_;
-    int64_t steps_, patience_;
     bool wanted_;
     Recorder recorder_;
 };

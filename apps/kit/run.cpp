@@ -4,14 +4,11 @@
 
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <set>
 
 #include "apps/kit/page.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
-#include "apps/kit/report.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
@@ -65,87 +62,80 @@ void add_run_options(Options& options, models::RunSettings& run) {
     add_report_options(options, run);
 }
 
-namespace {
+Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, Plan of)
+    : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
+    plan.validates = plan.validates || options.validate_every > 0;
+    for (int64_t i = 0; i < 1000; ++i)
+        plan.learning_rate =
+            std::max(plan.learning_rate, options.learning_rate(1 + options.steps * i / 1000));
+}
 
-const char* why_not_longer(bool by_steps) {
+static const char* why_not_longer(bool by_steps) {
     return by_steps ? "its learning rate fell over these steps, so a longer run must be a new one"
                     : "its --patience ended it, so a longer run must be a new one with a larger --patience";
 }
 
-// Prints the plan, and returns a Watch with the progress line, which lives as long as a copy of the Watch.
-nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
-                    int64_t batches_in_step) {
-    const int64_t done = run.training.adam.steps(), last = run.last_of(steps);
-    check_usage(steps >= done, "this run has done ", counted(done, "step"), " already; it cannot end after ",
-                steps);
-    if (run.has_ended(steps, patience)) {
-        say(join("this run has ended, after step ", done, ": ", as_line(run.folder.model()), "; ",
-                 plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
-        if (!run.folder.run.report.empty())
+void Run::begins() {
+    const int64_t done = step();
+    check_usage(options.steps >= done, "this run has done ", counted(done, "step"),
+                " already; it cannot end after ", options.steps);
+    if (has_ended()) {
+        say(join("this run has ended, after step ", done, ": ", as_line(folder.model()), "; ",
+                 plan.continues.empty() ? why_not_longer(done_steps()) : plan.continues));
+        if (!folder.run.report.empty())
             say("--report: nothing is trained; the page of this run is made by: report " +
-                as_line(run.folder.path));
-        return {};
+                as_line(folder.path));
+        return;
     }
-    print_plan(run.training.parallel, run.model.parameters, plan, run.folder.exists(), last - done,
-               (last - done) * batches_in_step);
-    if (run.folder.run.check)
-        throw Ended{!run.folder.team().leads() || check(run.model, plan) ? 0 : 1};
-    if (!run.folder.team().leads()) {
-        listen_for_interrupt();
-        return {.should_stop = interrupted};
-    }
-    const auto report = std::make_shared<Report>(run, steps, patience, plan);
+    print_plan(training.parallel, model.parameters, plan, folder.exists(), done, last() - done,
+               (last() - done) * options.accumulate);
+    if (folder.run.check)
+        throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
+    if (folder.team().leads())
+        report_.emplace(*this, plan);
     listen_for_interrupt();
-    const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
-    return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },
-            .on_validation =
-                [progress, &run](int64_t, double, bool better) {
-                    progress->note(run.validation + (better ? "" : "  (not better)"));
-                },
-            .after_step = [report](const nn::StepReport& r) { report->after_step(r); },
-            .should_stop = interrupted};
+    if (folder.team().leads())
+        progress_.emplace(last(), plan.plain_lines_every, done);
 }
 
-// After the last step of this call.
-bool finish(models::Run& run, bool has_ended) {
-    if (run.folder.run.plot)
-        std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
-                                stdout_ink());
-    const std::string after = join(" after step ", run.training.adam.steps(), "; continue with --resume ",
-                                   as_line(run.folder.top), "\n");
-    if (const int signal = stop_listening_for_interrupt(run.folder.team())) {
-        std::cerr << (run.folder.exists() ? "saved" + after
-                                          : "stopped; nothing was saved: there was no --save FOLDER\n");
+void Run::stepped(const nn::StepReport& report) {
+    if (progress_)
+        progress_->update(report.step, report.loss, report.tokens);
+}
+
+void Run::has_validated(bool better) {
+    if (progress_)
+        progress_->note(validation + (better ? "" : "  (not better)"));
+}
+
+void Run::will_save(const nn::StepReport& report) {
+    if (report_)
+        report_->after_step(report);
+}
+
+bool Run::ends() {
+    progress_.reset();
+    if (folder.run.plot)
+        std::cout << loss_chart(log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)), stdout_ink());
+    const std::string after =
+        join(" after step ", step(), "; continue with --resume ", as_line(folder.top), "\n");
+    if (const int signal = stop_listening_for_interrupt(folder.team())) {
+        std::cerr << (folder.exists() ? "saved" + after
+                                      : "stopped; nothing was saved: there was no --save FOLDER\n");
         throw Interrupted{signal};
     }
-    if (!has_ended)
+    if (!has_ended())
         std::cerr << "stopped" + after;
-    else if (const int64_t step = run.finish(); step > 0)
-        std::cerr << join("saved ", as_line(run.folder.model()), ", with the weights of step ", step, "\n");
-    return has_ended;
+    return has_ended();
 }
 
-}  // namespace
-
-bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOptions& options, Plan plan) {
-    if (!plan.batch)
-        plan.batch = [&](nn::StepPart at, const nn::Mode& mode) {
-            at.step += run.training.adam.steps();
-            return loss_of(at, mode);
-        };
-    plan.validates = options.validation_loss != nullptr;
-    for (int64_t i = 0; i < 1000; ++i)
-        plan.learning_rate =
-            std::max(plan.learning_rate, options.learning_rate(1 + options.steps * i / 1000));
-    return finish(run, run.train(loss_of, options,
-                                 announced(run, options.steps, options.patience, plan, options.accumulate)));
+bool Run::finish() {
+    if (!ends())
+        return false;
+    if (const int64_t step = models::Run::finish(); step > 0)
+        std::cerr << join("saved ", as_line(folder.model()), ", with the weights of step ", step, "\n");
+    return true;
 }
-
-int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
-    return run.begin(steps, announced(run, steps, 0, plan, 1));
-}
-
-bool end(models::Run& run) { return finish(run, run.stop()); }
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
@@ -155,15 +145,14 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
         run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))
         return false;
-    int64_t steps = 0, best_step = 0, worse = 0, epoch = 0, batch = 0;
+    int64_t steps = 0, best_step = 0, worse = 0;
     double best = 0, loss = 0;
     std::string validation;
     training("steps", steps), training("best_step", best_step), training("worse", worse);
     training("best_validation", best), run("loss", loss), run("validation", validation);
-    run("epoch", epoch), run("batch", batch);
-    // The file has the epoch and the batch that come next, counted from 0; printed is the epoch of the last
-    // batch, counted from 1. (A damaged epoch, to which 1 could not be added, is printed as it is.)
-    epoch += batch > 0 && epoch < steps ? 1 : 0;
+    models::Epoch of;
+    of.visit(run);
+    const int64_t epoch = of.ended < steps ? of.number() : of.ended;  // 1 cannot be added to a damaged one
     std::cout << "training: step " << steps << (epoch > 0 ? join(", epoch ", epoch) : "")
               << (steps > 0 ? join(", loss ", loss) : "") << '\n';
     if (!validation.empty())

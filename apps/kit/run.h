@@ -6,14 +6,19 @@
 //     options.parse();
 //     const models::RunFolder folder("classify", s.run, options);  // with --resume, restores `s`
 //     const Classifier model(...);
-//     models::Run run(folder, models::run_model(model));           // and the weights of `model`
-//     if (kit::train(run, loss_of, training_options, plan))        // false if --stop-after ended it
+//     kit::Run run(folder, models::run_model(model), run_options, plan);  // and the weights of `model`
+//     while (run.next())
+//         run.learn(batch(run.step()), loss);
+//     if (run.finish())  // false if --stop-after ended it
 //         test(model);
 #pragma once
+
+#include <optional>
 
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
+#include "apps/kit/progress.h"
 #include "apps/kit/report.h"
 #include "models/run.h"
 
@@ -24,14 +29,28 @@ void add_report_options(Options& options, models::RunSettings& run);
 // The same, and --save, --resume, --save-every, --stop-after.
 void add_run_options(Options& options, models::RunSettings& run);
 
-// Trains and saves the model. Returns whether the run has come to its end. After Ctrl-C, saves everything and
-// throws Interrupted.
-bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOptions& options, Plan plan);
+class Run : public models::Run {
+public:
+    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, Plan plan);
 
-// The same for a program with a loop of its own (see apps/reverse_task.cpp): `begin` returns the first step,
-// and `end` is called after the loop.
-int64_t begin(models::Run& run, int64_t steps, const Plan& plan);
-bool end(models::Run& run);
+    // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
+    // Ctrl-C, throws Interrupted.
+    bool finish();
+    // The same for a program that saves by itself what was learned.
+    bool ends();
+
+    Plan plan;
+
+private:
+    void begins() override;
+    void stepped(const nn::StepReport& report) override;
+    void has_validated(bool better) override;
+    void will_save(const nn::StepReport& report) override;
+    bool should_stop() override { return interrupted(); }
+
+    std::optional<Report> report_;  // of process 0, as the line
+    std::optional<Progress> progress_;
+};
 
 // Prints what `info` says about a run: its progress, its best validation, and its settings, which are rows of
 // `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such

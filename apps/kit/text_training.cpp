@@ -1,8 +1,6 @@
 #include "apps/kit/text_training.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iostream>
 
 #include "nn/schedule.h"
 
@@ -17,7 +15,7 @@ void add_text_training(Options& options, TextTraining& t, const std::string& pie
     options.add("--patience", "N", "stop after N validations without improvement; 0: never", t.patience);
 }
 
-nn::TrainingOptions training_options(const TextTraining& t, int64_t seed, const nn::AdamOptions& adam) {
+models::RunOptions run_options(const TextTraining& t, int64_t seed, const nn::AdamOptions& adam) {
     // nanoGPT counts steps from 0, and warms up over one more.
     const int64_t warmup = std::min<int64_t>(100, t.steps / 10) + 1;
     return {.steps = t.steps,
@@ -26,25 +24,6 @@ nn::TrainingOptions training_options(const TextTraining& t, int64_t seed, const 
             .seed = static_cast<uint64_t>(seed),
             .validate_every = t.validate_every,
             .patience = t.patience};
-}
-
-void train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOptions& options, Plan plan,
-           const std::function<Measured()>& held_out,
-           const std::function<std::string(const Measured&)>& described) {
-    double before = INFINITY;
-    if (run.training.adam.steps() == 0 && !run.folder.run.check) {
-        const Measured loss = held_out();
-        autograd::check(std::isfinite(loss.nats), "the held-out text costs ", loss.nats,
-                        " nats before training; the model's weights are broken");
-        before = loss.nats;
-        say("held out, before: " + described(loss));
-    }
-    if (!train(run, loss_of, options, std::move(plan)))
-        return;
-    const Measured loss = held_out();
-    std::cout << "held out, after: " << described(loss) << '\n';
-    if (loss.nats > before)
-        say("the held-out text is predicted worse than before; a lower --lr or fewer --steps may help");
 }
 
 }  // namespace plaingrad::kit

@@ -42,9 +42,10 @@ void give_gradients(const Tensor& flat, const std::vector<NamedParameter>& param
     }
 }
 
+}  // namespace
+
 // Sums over neighbouring parts, in order. As soon as two of them are siblings in the tree, they are added up.
-class PartSums {
-public:
+struct PartSums {
     explicit PartSums(int64_t parts) : parts_(parts) {}
     void append(const PartSum& part, const Tensor& sum) {
         sums.push_back(sum);
@@ -60,6 +61,8 @@ private:
     const int64_t parts_;
     std::vector<PartSum> of_;
 };
+
+namespace {
 
 // The sum over all parts, from those over the own parts. The processes share the additions: of each bucket of
 // numbers a process gets everybody's sums of one piece, adds them up, and sends the total to all.
@@ -108,68 +111,70 @@ DataParallel::DataParallel(const std::vector<NamedParameter>& parameters, Team& 
           " processes need at least as many parts: got ", parts);
 }
 
-StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& loss_of,
-                                    int64_t batches) const {
-    check(static_cast<bool>(loss_of), "[DataParallel] backward needs a loss: got an empty function");
-    check(batches >= 1, "[DataParallel] a step needs at least one batch: got ", batches);
-    zero_grad(parameters_);
+DataParallel::Own DataParallel::own() const {
     const PartSum own = parts_of(team_->rank(), team_->size(), parts_);
-    std::vector<NamedParameter> learning = parameters_;
-    std::erase_if(learning, [](const NamedParameter& p) { return !p.tensor.needs_grad(); });
-    const bool is_cut = parts_ > 1, of_several = is_cut || batches > 1;
-    PartSums gradients(parts_);
-    std::vector<double> told;  // what run_part returns, of all parts
-    for (int64_t part = own.begin; part < own.end; ++part) {
-        const Rng of_part = is_cut ? rng.fork("part").fork(static_cast<uint64_t>(part)) : rng;
-        const std::vector<double> found = run_part({step, 0, part, parts_}, of_part, loss_of, batches);
-        told.insert(told.end(), found.begin(), found.end());
-        if (is_cut)
-            gradients.append({part, part + 1}, take_gradients(learning));
-    }
-    told = gather(*team_, told);
-    if (is_cut)
-        give_gradients(team_->size() == 1 ? gradients.sums[0] : all_reduce(*team_, parts_, gradients.sums),
-                       learning);
-    return autograd::in_ieee_mode([&]() -> StepGradient {
-        double loss = 0, terms = 0, tokens = 0;
-        for (std::size_t i = 0; i < told.size(); i += 4)
-            loss += told[i], terms += told[i + 1], tokens += told[i + 2];
-        check(terms > 0, "[train] a step has nothing to learn from: ",
-              of_several ? "all of its parts are empty" : "its loss is empty");
-        const double scale = of_several ? 1 / terms : 1;
-        return {loss * scale, static_cast<int64_t>(tokens), grad_norm(parameters_) * scale, scale,
-                told.back() != 0};
-    });
+    return {own.begin, own.end};
+}
+
+Rng rng_of(const Rng& step, const StepPart& at) {
+    const Rng of_part = at.parts > 1 ? step.fork("part").fork(static_cast<uint64_t>(at.part)) : step;
+    return at.batch == 0 ? of_part : of_part.fork(static_cast<uint64_t>(at.batch));
+}
+
+Gradients::Gradients(const DataParallel& parallel)
+    : parallel_(parallel), learning_(parallel.parameters()), sums_(new PartSums(parallel.parts())) {
+    std::erase_if(learning_, [](const NamedParameter& p) { return !p.tensor.needs_grad(); });
+    const auto [begin, end] = parallel.own();
+    begin_ = part_ = begin;
+    is_whole_ = parallel.parts() == 1;
+    told_.resize(static_cast<std::size_t>(3 * (end - begin)));
+}
+
+// Takes the gradients of the parts before this one.
+void Gradients::end_parts(int64_t before) {
+    for (; parallel_.parts() > 1 && part_ < before; ++part_)
+        sums_->append({part_, part_ + 1}, take_gradients(learning_));
 }
 
 // Batches and parts have different numbers of terms, and the gradient should be that of the mean over all of
 // them. So each contributes the gradient of its sum, which is to be divided by their number. A single batch
-// needs neither. Returns the sum of losses, the number of terms and of tokens, and whether an epoch ends.
-std::vector<double> DataParallel::run_part(StepPart at, const Rng& rng, const LossOf& loss_of,
-                                           int64_t batches) const {
-    const bool of_several = parts_ > 1 || batches > 1;
-    double loss = 0, terms = 0, tokens = 0;
-    for (bool ends_epoch = false;; ++at.batch) {
-        if (ends_epoch || at.batch == batches)
-            return {loss, terms, tokens, ends_epoch ? 1.0 : 0.0};
-        const Rng of_batch = at.batch == 0 ? rng : rng.fork(static_cast<uint64_t>(at.batch));
-        const StepLoss batch = loss_of(at, Mode::train(of_batch));
-        ends_epoch = batch.ends_epoch;
-        if (!batch.loss.defined())
-            continue;
-        const double weight = static_cast<double>(batch.terms > 0 ? batch.terms : batch.tokens);
-        check(weight > 0 || !of_several, "[train] step ", at.step,
-              ": if batches are accumulated or cut into parts, each must say of how many tokens its loss is "
-              "the mean: got ",
-              weight);
-        loss += static_cast<double>(batch.loss.item()) * (of_several ? weight : 1);
-        terms += of_several ? weight : 1;
-        tokens += static_cast<double>(batch.tokens);
-        if (of_several)
-            autograd::mul(batch.loss, Tensor(static_cast<Real>(weight))).backward();
-        else
-            batch.loss.backward();
-    }
+// needs neither.
+void Gradients::backward(const StepLoss& loss, const StepPart& at) {
+    end_parts(at.part);
+    is_whole_ = at.is_whole();
+    double* const told = &told_[static_cast<std::size_t>(3 * (at.part - begin_))];
+    if (!loss.loss.defined())
+        return;
+    const auto weight = static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens);
+    check(weight > 0 || is_whole_, "[train] step ", at.step,
+          ": if batches are accumulated or cut into parts, each must say of how many tokens its loss is the "
+          "mean: got ",
+          weight);
+    told[0] += static_cast<double>(loss.loss.item()) * (is_whole_ ? 1 : weight);
+    told[1] += is_whole_ ? 1 : weight;
+    told[2] += static_cast<double>(loss.tokens);
+    if (is_whole_)
+        loss.loss.backward();
+    else
+        autograd::mul(loss.loss, Tensor(static_cast<Real>(weight))).backward();
+}
+
+StepGradient Gradients::sum() {
+    Team& team = parallel_.team();
+    const int64_t parts = parallel_.parts();
+    end_parts(begin_ + std::ssize(told_) / 3);
+    const std::vector<double> told = gather(team, told_);
+    if (parts > 1)
+        give_gradients(team.size() == 1 ? sums_->sums[0] : all_reduce(team, parts, sums_->sums), learning_);
+    return autograd::in_ieee_mode([&]() -> StepGradient {
+        double loss = 0, terms = 0, tokens = 0;
+        for (std::size_t i = 0; i < told.size(); i += 3)
+            loss += told[i], terms += told[i + 1], tokens += told[i + 2];
+        check(terms > 0, "[train] a step has nothing to learn from: ",
+              is_whole_ ? "its loss is empty" : "all of its parts are empty");
+        const double scale = is_whole_ ? 1 : 1 / terms;
+        return {loss * scale, static_cast<int64_t>(tokens), grad_norm(parallel_.parameters()) * scale, scale};
+    });
 }
 
 }  // namespace plaingrad::nn

@@ -8,6 +8,8 @@
 // From there on each process does what a single one does: all take the same optimizer's step.
 #pragma once
 
+#include <memory>
+
 #include "nn/module.h"
 #include "nn/parallel/team.h"
 
@@ -18,18 +20,21 @@ namespace plaingrad::nn {
 struct StepPart {
     int64_t step = 1;  // from 1
     int64_t batch = 0, part = 0, parts = 1;
+    int64_t batches = 1;  // of a step at most
+
+    bool is_whole() const { return parts == 1 && batches == 1; }
 };
+// Its own random stream, for dropout; step: that of its step.
+Rng rng_of(const Rng& step, const StepPart& at);
 
 // The loss of a part of a batch.
 struct StepLoss {
-    Tensor loss;              // empty for a part without rows
-    int64_t tokens = 0;       // for the log
-    bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
+    Tensor loss;         // empty for a part without rows
+    int64_t tokens = 0;  // for the log
     // How many terms the loss is the mean of; 0: as many as tokens. They are its weight where batches are
     // accumulated or cut into parts.
     int64_t terms = 0;
 };
-using LossOf = std::function<StepLoss(const StepPart& at, const Mode& mode)>;
 
 // What forward and backward of a step have found.
 struct StepGradient {
@@ -39,7 +44,6 @@ struct StepGradient {
     // The parameters hold a sum of gradients. Times `scale` it is the gradient of the mean: give `scale` to
     // Optimizer::step. One over the number of terms if the batch was cut into parts; otherwise 1.
     double scale = 1;
-    bool ends_epoch = false;
 };
 
 class DataParallel {
@@ -47,21 +51,42 @@ public:
     // The team outlives it. Throws Error for more processes than parts.
     DataParallel(const std::vector<NamedParameter>& parameters, Team& team = alone(), int64_t parts = 1);
 
+    const std::vector<NamedParameter>& parameters() const { return parameters_; }
     int64_t parts() const { return parts_; }
+    struct Own {
+        int64_t begin, end;
+    };
+    Own own() const;  // the parts of this process
     Team& team() const { return *team_; }
 
-    // Forward and backward of the own parts, from zero gradients, and the sum over all parts, which then is
-    // the parameters' gradient. batches: of a step, which an epoch's end cuts short. rng: of the step, for
-    // dropout. Throws Error without a loss or a batch, and if a batch that is accumulated or cut has no
-    // tokens.
-    StepGradient backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches = 1) const;
-
 private:
-    std::vector<double> run_part(StepPart at, const Rng& rng, const LossOf& loss_of, int64_t batches) const;
-
     std::vector<NamedParameter> parameters_;
     Team* team_;
     int64_t parts_;
+};
+
+struct PartSums;
+
+// The gradients of one step, which begin as zeros: backward of each loss, then their sum.
+class Gradients {
+public:
+    explicit Gradients(const DataParallel& parallel);
+
+    // at: the own parts in order, each with all of its batches. Parts without rows may be left out. Throws
+    // Error if a batch that is accumulated or cut has no tokens.
+    void backward(const StepLoss& loss, const StepPart& at);
+    // Of all parts and processes; then it is the parameters' gradient.
+    StepGradient sum();
+
+private:
+    void end_parts(int64_t before);
+
+    const DataParallel& parallel_;
+    std::vector<NamedParameter> learning_;
+    int64_t begin_, part_;  // the first of the own parts, and the present one
+    bool is_whole_;
+    std::vector<double> told_;  // for each own part: sum of losses, terms, tokens
+    std::shared_ptr<PartSums> sums_;
 };
 
 }  // namespace plaingrad::nn

@@ -42,10 +42,7 @@ struct Subject {
     const models::Transformer model{small("paper"), Rng(1)};
     models::RunModel run_model = models::run_model(model);
     kit::Plan plan = {.trial = kit::trial_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
-                      .learning_rate = 0.01,
-                      .batch = [this](const nn::StepPart& at, const nn::Mode& mode) {
-                          return models::teacher_forcing(model, batch(at.step), mode);
-                      }};
+                      .learning_rate = 0.01};
 
     // The lines of the questions that were not answered as expected, without what they usually mean.
     std::string odd() const {
@@ -104,7 +101,7 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
         s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) * Tensor::full({}, NAN);
         };
-        expected = "first loss;one batch by heart;without its input;";
+        expected = "first loss;one batch by heart;without its input;learning rate;";
     }
     SECTION("a rate at which nothing is learned") {
         s.plan.learning_rate = 1e-7;
@@ -217,7 +214,8 @@ struct Told : Subject {
     Told() {
         run_model.parameters = {{"logit", logit}};
         plan.learning_rate = 0.1;
-        plan.trial.examples = [](int64_t) {
+        plan.trial.examples = [this](int64_t step) {
+            asked = step;
             const auto texts = [](int32_t id) {
                 std::vector<int32_t> ids;
                 for (int32_t i = 0; i < 16 * 5; ++i)
@@ -233,19 +231,18 @@ struct Told : Subject {
             return logit * Tensor::from({16, in[0].length(), 11}, right);
         };
         plan.trial.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
-            return cross_entropy(plan.trial.logits(e.inputs, mode), e.targets);
-        };
-        plan.batch = [this](const nn::StepPart&, const nn::Mode& mode) {
-            return nn::StepLoss{plan.trial.loss(plan.trial.examples(0), mode), 80};
+            return mode.training && training_loss
+                       ? training_loss(asked)
+                       : cross_entropy(plan.trial.logits(e.inputs, mode), e.targets);
         };
     }
     // So that a first loss is this.
     void costs(double loss) { *logit.mutable_data() = Real(std::log(10 / (std::exp(loss) - 1))); }
     // The batches of the trial of rates cost this, and then much more, which ends it.
     void falls(const std::vector<double>& losses) {
-        plan.batch = [this, losses](const nn::StepPart& at, const nn::Mode&) {
-            const auto i = static_cast<std::size_t>(at.step - 1);
-            return nn::StepLoss{full(i < losses.size() ? losses[i] : 1e3), 80};
+        training_loss = [this, losses](int64_t step) {
+            const auto i = static_cast<std::size_t>(step - 1);
+            return full(i < losses.size() ? losses[i] : 1e3);
         };
     }
     Tensor full(double loss) const { return Real(0) * logit + Tensor::full({}, Real(loss)); }
@@ -257,6 +254,8 @@ struct Told : Subject {
         return contains(all, "ODD  " + question + ": ");
     }
     const Tensor logit = Tensor::full({}, 1).require_grad();
+    std::function<Tensor(int64_t step)> training_loss = {};
+    int64_t asked = 0;  // the step of the last examples
 };
 
 }  // namespace
@@ -322,13 +321,13 @@ TEST_CASE("check: it learns with the paper's Adam, and the rates that it tries",
     *s.logit.mutable_data() = 0;
     const auto almost_flat = [&](double loss) { return Real(1e-9) * s.logit + s.full(loss); };
     std::vector<Real> learned, tried;  // the weight before each step
-    s.plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) {
+    s.plan.trial.loss = [&](const kit::Examples&, const nn::Mode& mode) {
+        if (mode.training) {
+            tried.push_back(s.logit.item());
+            return almost_flat(s.asked < 2 ? 1 : 1e3);
+        }
         learned.push_back(s.logit.item());
         return almost_flat(learned.size() < 3 ? 1 : 0);
-    };
-    s.plan.batch = [&](const nn::StepPart& at, const nn::Mode&) {
-        tried.push_back(s.logit.item());
-        return nn::StepLoss{almost_flat(at.step < 2 ? 1 : 1e3), 80};
     };
     s.odd();
     // A gradient as small as Adam's eps, 1e-9, moves the weight by half of the rate.

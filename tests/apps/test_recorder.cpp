@@ -107,25 +107,28 @@ TEST_CASE("recorder: a page looks at the first 64 positions of a model with one 
     CHECK(subject.looks[1].source == kit::Labels{"4", "5", "6"});
 }
 
+static const models::RunOptions kThousand = {.steps = 1000, .learning_rate = [](int64_t) { return 0.1; }};
+
 TEST_CASE("recorder: what a run's report says about the machine, and how long each layer takes",
           "[kit][page]") {
     const Folder folder;
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder of_run("p", {.save = folder / "run"}, none);
-    models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}});
+    const models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}}, kThousand);
     kit::Plan plan;
     plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {  // two ops after the first, 20 ms each
+    plan.trial.examples = [](int64_t) { return kit::Examples(); };
+    plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) {  // two ops after the first, 20 ms each
         Tensor y = x.tensor() * x.tensor();
         for (int i = 0; i < 2; ++i) {
             usleep(20'000);
             y = y * x.tensor();
         }
-        return nn::StepLoss{sum(y), 1};
+        return sum(y);
     };
     plan.subject.scores = [] { return kit::Scores{{"BLEU", 12.5}}; };
-    kit::Report report(run, 1000, 0, plan);
+    kit::Report report(run, plan);
     report.after_step({.step = 4});
     CHECK_FALSE(std::filesystem::exists(folder / "run/report.jsonl"));  // nothing is new
     report.after_step({.step = 5, .validation = 1.5});                  // scores come with validations
@@ -153,13 +156,12 @@ TEST_CASE("recorder: while a run goes on, its page is written every so many step
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = page, .report_every = 2}, none);
-    models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}});
+    const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
     kit::Plan plan;
     plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {
-        return nn::StepLoss{sum(x.tensor() * x.tensor()), 1};
-    };
-    kit::Report report(run, 1000, 0, plan);  // whose snapshots are after steps 0, 12, ...
+    plan.trial.examples = [](int64_t) { return kit::Examples(); };
+    plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
+    kit::Report report(run, plan);  // whose snapshots are after steps 0, 12, ...
     const auto is_written = [&](int64_t step) {
         std::filesystem::remove(page);
         report.after_step({.step = step});
@@ -180,8 +182,8 @@ TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit
     const std::string mine = folder.write("mine.html", "mine");
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = mine}, none);
-    models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}});
-    CHECK(contains(error_of([&] { kit::Report(run, 10, 0, kit::Plan()); }),
+    const models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}}, kThousand);
+    CHECK(contains(error_of([&] { kit::Report(run, kit::Plan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));
     CHECK(content(mine) == "mine");
 }

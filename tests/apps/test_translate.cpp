@@ -239,11 +239,8 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
 
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "2"})).status == 0);
     const std::string last = f.run + "/last.safetensors", before = content(last);
-    // An invalid number, an unknown option, a batch beyond the last.
-    for (const auto& [good, bad] : {std::pair{"translate.batch\":\"2", "translate.batch\":\"x"},
-                                    {"--merges=30", "--mergez=30"},
-                                    {"translate.batch\":\"2", "translate.batch\":\"9"},
-                                    {"translate.epoch\":\"0", "translate.epoch\":\"-"}}) {
+    for (const auto& [good, bad] :
+         {std::pair{"translate.epoch\":\"0", "translate.epoch\":\"x"}, {"--merges=30", "--mergez=30"}}) {
         std::string broken = before;
         REQUIRE(broken.find(good) != std::string::npos);
         put(last, broken.replace(broken.find(good), std::string(good).size(), bad));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/text/parallel_text.h"
@@ -22,6 +23,13 @@ text::Tokenizer learned(const ParallelText& pairs) {
     return learn_pieces(sentences, {.tokenized = true, .merges = 50, .dropout = true});
 }
 
+std::string words(int64_t n) {
+    std::string sentence = "w";
+    for (int64_t i = 1; i < n; ++i)
+        sentence += " w";
+    return sentence;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -32,14 +40,15 @@ TEST_CASE(
     const text::Tokenizer tokenizer = learned(pairs);
     const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
     const auto epochs = [&](double dropout, uint64_t seed) {
-        Cursor cursor(corpus, tokenizer, 128, dropout, seed);
+        Batches batches(corpus, tokenizer, 128, 1, dropout, seed);
         std::vector<std::vector<int32_t>> all;
-        for (int epoch = 0; epoch < 8; ++epoch) {
+        for (int64_t epoch = 0, step = 1; epoch < 8; ++epoch) {
             all.emplace_back();
             for (bool ends = false; !ends;) {
-                const Cursor::Next batch = cursor.next();
-                ends = batch.ends_epoch;
-                all.back().insert(all.back().end(), batch.src.ids().begin(), batch.src.ids().end());
+                const Batches::Step now = batches(step++);
+                ends = now.ends_epoch;
+                const std::vector<int32_t>& ids = now.batches[0].src.ids();
+                all.back().insert(all.back().end(), ids.begin(), ids.end());
             }
             CHECK(std::count(all.back().begin(), all.back().end(), kUnk) == 0);
         }
@@ -49,12 +58,37 @@ TEST_CASE(
     CHECK(some == epochs(0.5, 1));
     CHECK(some != epochs(0.5, 2));
     CHECK((some[0] != some[1] && some[1] != some[2]));
-    // A cursor that is moved to a position has the batches of one that has read up to it.
-    Cursor cursor(corpus, tokenizer, 128, 0.5, 1);
-    cursor.move(5, 0);
-    const Batch batch = cursor.next();
-    CHECK(std::vector<int32_t>(batch.src.ids().begin(), batch.src.ids().end()) ==
-          std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch() * batch.src.length()));
+}
+
+TEST_CASE("translate's data: a batch is a function of its step, and steps of several end with the epoch",
+          "[apps][translate]") {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (int64_t n = 1; n <= 7; ++n)
+        lines.emplace_back(words(n), words(n));
+    const ParallelText pairs = parallel_text(lines);
+    const text::Tokenizer tokenizer = learned(pairs);
+    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
+    for (const double dropout : {0.0, 0.5}) {
+        Batches in_turn(corpus, tokenizer, 8, 2, dropout, 1), back(corpus, tokenizer, 8, 2, dropout, 1);
+        std::vector<std::vector<int32_t>> all;
+        int64_t step = 0;
+        for (int64_t epochs = 0, pairs_seen = 0; epochs < 3;) {
+            const Batches::Step now = in_turn(++step);
+            CHECK((now.batches.size() == 2 || now.ends_epoch));
+            for (const models::Batch& batch : now.batches) {
+                all.push_back(batch.src.ids());
+                pairs_seen += batch.src.batch();
+            }
+            if (now.ends_epoch)
+                CHECK(pairs_seen == 7 * ++epochs);
+        }
+        CHECK(step < std::ssize(all));  // there were steps of two
+        back(step);
+        std::size_t i = 0;
+        for (int64_t again = 1; again <= step; ++again)
+            for (const models::Batch& batch : back(again).batches)
+                CHECK(batch.src.ids() == all[i++]);
+    }
 }
 
 TEST_CASE("translate's data: a pair that dropout would make too long stays as it was", "[apps][translate]") {

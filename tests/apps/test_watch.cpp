@@ -21,22 +21,35 @@ using autograd::Tensor;
 
 namespace {
 
+// The sum of a parameter, as if it were the loss of 24 tokens; tells of which step.
+kit::Trial trial_of(const nn::Parameter& x, const std::function<void(int64_t step)>& tell) {
+    return {.loss = [x = x.tensor()](const kit::Examples&, const nn::Mode&) { return autograd::sum(x); },
+            .examples =
+                [tell](int64_t step) {
+                    tell(step);
+                    const autograd::Tokens all(8, 3, std::vector<int32_t>(24, 4));
+                    return kit::Examples{{all}, all};
+                }};
+}
+
 // Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
 std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder folder("p", {}, none);
-    models::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}});
+    const kit::Trial trial = trial_of(x, [](int64_t) {});
+    kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
+                 {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
+                 {.trial = trial, .plain_lines_every = 1000});
     try {
-        kit::train(run,
-                   [&](const nn::StepPart&, const nn::Mode&) {
-                       return nn::StepLoss{autograd::sum(x.tensor()), 3};
-                   },
-                   {.steps = steps,
-                    .learning_rate = [](int64_t) { return 0.5; },
-                    .validate_every = 2,
-                    .validation_loss = validation_loss},
-                   {.plain_lines_every = 1000});
+        while (run.next()) {
+            run.learn(trial.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
+                return nn::StepLoss{trial.loss(part, mode), 3};
+            });
+            if (run.validates())
+                run.validated(validation_loss());
+        }
+        run.finish();
     } catch (const kit::Interrupted&) {
     }
     return run.losses.size();
@@ -146,25 +159,22 @@ TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit]
     const nn::DataParallel parallel(adam.parameters());
     std::vector<int64_t> tried;
     kit::Plan plan;
-    plan.batch = [&](const nn::StepPart& at, const nn::Mode&) {
-        tried.push_back(at.step);
-        return nn::StepLoss{autograd::sum(x.tensor()), 1'000'000};
-    };
+    plan.trial = trial_of(x, [&](int64_t step) { tried.push_back(step); });
     const auto printed = [&] {
         return printed_by(
-            [&] { kit::print_plan(parallel, adam.parameters(), plan, false, 100, 1'000'000'000); });
+            [&] { kit::print_plan(parallel, adam.parameters(), plan, false, 7, 100, 1'000'000'000'000); });
     };
     const Words lines = lines_of(printed());
     REQUIRE(lines.size() == 2);
     CHECK(lines[0] == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB");
     CAPTURE(lines[1]);
-    CHECK(tried[0] == 1);
+    CHECK(tried[0] == 8);
     CHECK_FALSE(x.tensor().has_grad());
     REQUIRE(lines[1].starts_with("speed: "));
     std::string speed = lines[1].substr(7, lines[1].find(" tokens/s; 100 steps: ") - 7);
     std::erase(speed, ',');
     CHECK(seconds_of(lines[1].substr(lines[1].find("steps: ") + 7)) * std::stod(speed) ==
-          Approx(1e6 * 1e9).epsilon(0.1));
+          Approx(24e12).epsilon(0.1));
     plan.frozen = 1e6;  // needs memory for the weight itself only
     CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
                                                       : "memory: weights 4 MiB, gradients 0, optimizer 0, "));
@@ -179,14 +189,12 @@ TEST_CASE("plan: how many parts each process of a team has", "[kit][training]") 
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     OfTwo team;
     kit::Plan plan;
-    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {
-        return nn::StepLoss{autograd::sum(x.tensor()), 100};
-    };
+    plan.trial = trial_of(x, [](int64_t) {});
     for (const auto& [parts, each] : {std::pair<int64_t, std::string>{4, "2 parts"}, {3, "1 or 2 parts"}}) {
         const std::vector<nn::NamedParameter> parameters = {{"x", x}};
         const nn::DataParallel parallel(parameters, team, parts);
         const Words lines =
-            lines_of(printed_by([&] { kit::print_plan(parallel, parameters, plan, false, 10, 10); }));
+            lines_of(printed_by([&] { kit::print_plan(parallel, parameters, plan, false, 0, 10, 10); }));
         REQUIRE(lines.size() == 2);
         CAPTURE(lines[1]);
         CHECK(lines[0].starts_with("memory of each process: weights 0 MiB"));

@@ -145,9 +145,9 @@ struct Timed {
     Timed(const std::string& config, const char_lm::Corpus& corpus)
         : settings(settings_of(config)),
           model(char_lm::model_config(settings, corpus.tokenizer.size(), settings.context), nn::Rng(1)),
-          options(char_lm::training_options(settings)),
+          options(char_lm::run_options(settings)),
           adam(nn::parameters(model), options.adam),
-          batches(corpus.training, false, settings.context, models::kPad, nn::Rng(1)) {}
+          batches(corpus.training, false, settings.context, models::kPad, settings.batch, nn::Rng(1)) {}
     static char_lm::Settings settings_of(const std::string& config) {
         char_lm::Settings s;
         s.config = config;
@@ -157,7 +157,7 @@ struct Timed {
         const double begin = bench::seconds();
         for (int i = 0; i < steps; ++i) {
             adam.zero_grad();
-            kit::mean_loss(model, batches.next(settings.batch), nn::Mode::train(nn::Rng(1))).backward();
+            kit::mean_loss(model, batches(++step), nn::Mode::train(nn::Rng(1))).backward();
             adam.step(1e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
         }
         return 1e3 * (bench::seconds() - begin) / steps;
@@ -172,9 +172,10 @@ struct Timed {
 
     char_lm::Settings settings;
     models::LanguageModel model;
-    nn::TrainingOptions options;
+    models::RunOptions options;
     nn::Adam adam;
     kit::Batches batches;
+    int64_t step = 0;
 };
 
 // Milliseconds of a step of each model, by turns: in each round all do some steps.

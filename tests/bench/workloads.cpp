@@ -236,7 +236,8 @@ Real Training::step() {
 
 Real Training::step(const nn::DataParallel& parallel) {
     ++steps_;
-    const nn::StepGradient now = parallel.backward(static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
+    const nn::StepGradient now =
+        tests::backward(parallel, static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
     adam_->step(kRate, now.scale * nn::clip_scale(now.norm, 1));
     return static_cast<Real>(now.loss);
 }

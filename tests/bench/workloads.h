@@ -13,6 +13,7 @@
 #include "models/config.h"
 #include "nn/optim.h"
 #include "nn/parallel/data_parallel.h"
+#include "tests/nn/in_parts.h"
 
 namespace plaingrad::bench {
 
@@ -57,7 +58,7 @@ public:
 
 private:
     std::shared_ptr<const void> model_;
-    nn::LossOf loss_;
+    tests::LossOf loss_;
     std::unique_ptr<nn::Adam> adam_;
     uint64_t steps_ = 0;
 };

@@ -13,12 +13,11 @@ using namespace autograd;
 std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters, int64_t steps, double lr,
                               const std::function<Tensor(const Rng& batch)>& loss_of, uint64_t seed,
                               const std::function<double(int64_t step)>& schedule) {
-    const auto loss = [&](const nn::StepPart&, const nn::Mode& mode) {
-        return nn::StepLoss{loss_of(mode.rng)};
-    };
+    nn::Adam adam(parameters, {.beta2 = 0.98, .eps = 1e-9});
     nn::TrainingOptions options = {.steps = steps, .clip = 0, .seed = seed};
     options.learning_rate = schedule ? schedule : [lr](int64_t) { return lr; };
-    return nn::train(parameters, loss, options).losses;
+    return nn::train(
+        adam, [&](int64_t, const nn::Mode& mode) { return loss_of(mode.rng); }, options);
 }
 
 double last_mean(const std::vector<double>& losses, std::size_t n) {

@@ -105,23 +105,18 @@ TEST_CASE("parts: a part has no columns that are only padding there", "[models][
     CHECK(part.tgt.ids() == std::vector<int32_t>{1, 5, 2});
 }
 
-TEST_CASE("parts: a batch is drawn once for a step, and no loss is asked of an empty part",
-          "[models][parts]") {
-    std::vector<int64_t> drawn, rows;
-    const nn::LossOf loss = loss_of_parts(
-        [&](int64_t step) {
-            drawn.push_back(step);
-            return Tokens::padded({{4, 5}, {6}}, kPad);
-        },
-        [&](const Tokens& part, const nn::Mode&) {
-            rows.push_back(part.batch());
-            return nn::StepLoss{.loss = {}, .tokens = part.batch()};
-        });
-    for (const int64_t step : {1, 2})
-        for (const int64_t part : {0, 1, 2})
-            for (const int64_t batch : {0, 1})
-                CHECK(loss({step, batch, part, 3}, nn::Mode::eval()).tokens == (part < 2 ? 1 : 0));
-    CHECK(drawn == std::vector<int64_t>{1, 1, 2, 2});
-    CHECK(rows == std::vector<int64_t>(8, 1));
-    CHECK(loss({3, 0, 0, 1}, nn::Mode::eval()).tokens == 2);
+TEST_CASE("parts: of each part all batches of a step, without those that have no rows", "[models][parts]") {
+    const nn::Parameter x(Tensor::zeros({1}));
+    const nn::DataParallel three({{"x", x}}, nn::alone(), 3), one({{"x", x}});
+    const std::vector<Tokens> two = {Tokens::padded({{4, 5}, {6}}, kPad),
+                                     Tokens::padded({{7}, {8, 9}}, kPad)};
+    std::vector<std::vector<int64_t>> all;
+    for (const Part<Tokens>& part : own_parts(three, 5, two, 4)) {
+        CHECK((part.step == 5 && part.parts == 3 && part.batches == 4));
+        all.push_back({part.part, part.StepPart::batch, part.ids()[0]});
+    }
+    CHECK(all == std::vector<std::vector<int64_t>>{{0, 0, 6}, {0, 1, 7}, {1, 0, 4}, {1, 1, 8}});
+    const std::vector<Part<Tokens>> whole = own_parts(one, 1, std::vector{two[0]}, 1);
+    REQUIRE(whole.size() == 1);
+    CHECK((whole[0].is_whole() && whole[0].ids() == two[0].ids()));
 }

@@ -19,6 +19,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Stops as if somebody had pressed Ctrl-C in this step, and keeps the seconds of the last one.
+struct Watched : Run {
+    using Run::Run;
+    bool should_stop() override { return step() == stop_at; }
+    void will_save(const nn::StepReport& report) override { seconds = report.seconds; }
+    int64_t stop_at = 0;
+    double seconds = -1;
+};
+
 // A user's program: a language model that learns to count, with one setting that may change and one that may
 // not.
 struct Program {
@@ -32,33 +41,46 @@ struct Program {
         settings.add("--width", "N", "width", width);
     }
 
-    // Returns whether the run has come to its end. stop_at: where the watch stops it.
+    // Returns whether the run has come to its end. stop_at: where it is stopped.
     bool operator()(int64_t stop_at = 0) {
         const RunFolder folder("count", run, settings);
         Config config = small_stack("gpt2");
         config.block.d_model = width;
         const LanguageModel model(config, Rng(1));
-        Run learning(folder, run_model(model, {{"count.text", "4 5 6"}}, data));
+        Watched learning(folder, run_model(model, {{"count.text", "4 5 6"}}, data),
+                         {.steps = steps, .learning_rate = nn::ConstantSchedule{0.01}, .validate_every = 4});
+        learning.stop_at = stop_at;
         const auto ids = [](int64_t step) {
             const auto first = static_cast<int32_t>(kFirstFreeId + step % 3);
             return Tokens(1, 3, {first, first + 1, first + 2});
         };
-        const bool ended = learning.train(
-            [&](const nn::StepPart& at, const Mode& mode) {
-                return nn::StepLoss{model.loss(ids(at.step), ids(at.step + 1), mode), 3};
-            },
-            {.steps = steps,
-             .learning_rate = nn::ConstantSchedule{0.01},
-             .validate_every = 4,
-             .validation_loss =
-                 [&] { return std::abs(static_cast<double>(learning.training.adam.steps() - 8)); }},
-            {.should_stop = [&] { return learning.training.adam.steps() == stop_at; }});
+        while (learning.next()) {
+            const Tokens next = ids(learning.step() + 1);
+            learning.learn(ids(learning.step()), [&](const Tokens& read, const Mode& mode) {
+                return nn::StepLoss{model.loss(read, next, mode), 3};
+            });
+            if (learning.validates())
+                learning.validated(std::abs(static_cast<double>(learning.step() - 8)));
+        }
+        const bool ended = learning.has_ended();
         if (ended)
             saved_step = learning.finish();
         return ended;
     }
     int64_t saved_step = 0;
 };
+
+// A batch that is never cut, and its loss.
+struct Any {};
+Any part_of(const Any& any, const nn::StepPart&) { return any; }
+int64_t row_count(const Any&) { return 1; }
+auto counts(const LanguageModel& model) {
+    return [&model](const Any&, const Mode& mode) {
+        const auto first = static_cast<int32_t>(kFirstFreeId);
+        return nn::StepLoss{
+            model.loss(Tokens(1, 2, {first, first + 1}), Tokens(1, 2, {first + 1, first + 2}), mode), 2};
+    };
+}
 
 std::vector<Real> weights_of(const std::string& path) {
     return values(nn::parameters(load_model<LanguageModel>(path)));
@@ -80,7 +102,7 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     CHECK_FALSE(fs::exists(folder / "parts/model.safetensors"));
     Program second;
     second.run.resume = folder / "parts";
-    CHECK_FALSE(second(7));  // the watch says so
+    CHECK_FALSE(second(7));
     Program third;
     third.run.resume = folder / "parts";
     CHECK(third());
@@ -154,33 +176,27 @@ TEST_CASE("run: a setting whose value has an equals sign is restored", "[models]
     CHECK(restored == "lr=0.1/held=out.tsv");
 }
 
-TEST_CASE("run: a step with a loss that is not a number is not saved", "[models][run]") {
+TEST_CASE("run: a step with a loss or a gradient that is not finite is not saved", "[models][run]") {
     const Folder folder;
     Settings none;
     const RunFolder run("p", {.save = folder / "run", .save_every = 1}, none);
     const LanguageModel model(small_stack("gpt2"), Rng(1));
-    Run learning(run, run_model(model));
-    learning.begin(10);
+    Run learning(run, run_model(model), {.steps = 10, .learning_rate = nn::ConstantSchedule{0.01}});
+    REQUIRE(learning.next());
     const std::string before = content(run.last());  // saved before the first step
     CHECK_FALSE(before.empty());
-    for (const nn::StepReport& report : {nn::StepReport{.step = 1, .loss = std::nan("")},
-                                         nn::StepReport{.step = 1, .loss = 1, .grad_norm = INFINITY}})
-        CHECK(contains(error_of([&] { learning.after_step(report); }), "step 1: "));
+    const Tensor least = Tensor::full({1}, std::numeric_limits<Real>::denorm_min()).require_grad();
+    const Tensor w = learning.model.parameters[0].tensor;
+    for (const Tensor& loss : {autograd::sum(w) * Real(NAN), autograd::sum(w * autograd::log(least)[0])})
+        CHECK(contains(error_of([&] {
+                           learning.training.adam.zero_grad();
+                           learning.learn(Any(), [&](const Any&, const Mode&) {
+                               return nn::StepLoss{loss, 1};
+                           });
+                       }),
+                       "step 1: "));
     CHECK(content(run.last()) == before);
-    CHECK(learning.after_step({.step = 1, .loss = 1, .grad_norm = 1}));
-    static_assert(!std::is_move_constructible_v<Run>);  // its watch points to it
-}
-
-TEST_CASE("run: once it is over, it holds nothing of what its watch captured", "[models][run]") {
-    const LanguageModel model(small_stack("gpt2"), Rng(1));
-    Settings none;
-    const RunFolder nowhere("p", {}, none);
-    Run learning(nowhere, run_model(model));
-    auto captured = std::make_shared<int>(0);
-    learning.begin(10, {.on_step = [captured](const nn::StepReport&) {}});
-    CHECK(captured.use_count() == 2);
-    CHECK_FALSE(learning.stop());
-    CHECK(captured.use_count() == 1);
+    CHECK(learning.training.adam.steps() == 0);
 }
 
 TEST_CASE("run: the seconds of a step are those since the run began", "[models][run]") {
@@ -188,14 +204,196 @@ TEST_CASE("run: the seconds of a step are those since the run began", "[models][
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     Settings none;
     const RunFolder nowhere("p", {}, none);
-    Run learning(nowhere, run_model(model));
-    CHECK((learning.last() == 0 && learning.stop()));  // nothing to do was given yet
-    double seconds = -1;
+    Watched learning(nowhere, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
     const Clock::time_point before = Clock::now();
-    learning.begin(10, {.on_step = [&](const nn::StepReport& report) { seconds = report.seconds; }});
-    CHECK(learning.last() == 10);
-    learning.after_step({.step = 1, .loss = 1, .grad_norm = 1});
-    CHECK((seconds >= 0 && seconds <= std::chrono::duration<double>(Clock::now() - before).count()));
+    REQUIRE(learning.next());
+    CHECK(learning.last() == 2);
+    learning.learn(Any(), counts(model));
+    REQUIRE(learning.next());
+    CHECK((learning.seconds > 0 &&
+           learning.seconds <= std::chrono::duration<double>(Clock::now() - before).count()));
+}
+
+TEST_CASE("run: a step that changes no weights is a mistake", "[models][run]") {
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    Settings none;
+    const RunFolder nowhere("p", {}, none);
+    Run learning(nowhere, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
+    REQUIRE(learning.next());
+    CHECK(contains(error_of([&] { learning.next(); }), "[run] step 1 has not changed the weights"));
+}
+
+// Batches of two sentences each, of several lengths, with dropout.
+TEST_CASE("run: a step that is spelled out has the bits of one that is not", "[models][run][bits]") {
+    const auto batch = [](int64_t step) {
+        return make_batch(
+            {{{4, 5, static_cast<int32_t>(4 + step % 3)}, {6, 5}}, {{7, 8}, {4}}, {{5}, {5, 6, 7}}});
+    };
+    for (const int64_t parts : {1, 2, 5})
+        for (const int64_t accumulate : {1, 2}) {
+            CAPTURE(parts, accumulate);
+            const auto trained = [&](bool spelled) {
+                Settings none;
+                const RunFolder nowhere("p", {.parts = parts}, none);
+                Config config = small("paper");
+                config.block.dropout.sublayers = Real(0.3);
+                const Transformer model(config, Rng(1));
+                Run run(nowhere, run_model(model),
+                        {.steps = 4,
+                         .learning_rate = nn::ConstantSchedule{0.01},
+                         .accumulate = accumulate,
+                         .seed = 7});
+                while (run.next()) {
+                    std::vector<Batch> batches = {batch(run.step())};
+                    if (run.step() % 2 == 0 && accumulate == 2)
+                        batches.push_back(batch(run.step() + 1));
+                    if (!spelled) {
+                        run.learn(batches, [&](const Batch& part, const Mode& mode) {
+                            return teacher_forcing(model, part, mode);
+                        });
+                        continue;
+                    }
+                    nn::Adam& adam = run.training.adam;
+                    adam.zero_grad();
+                    for (const auto& part : run.parts(batches)) {
+                        const Tensor loss = model.loss(part.src, part.read(), part.said(), run.mode(part));
+                        run.backward({loss, part.tokens()}, part);
+                    }
+                    const nn::StepGradient gradient = run.gradients();
+                    adam.step(run.rate(), gradient.scale * nn::clip_scale(gradient.norm, 1));
+                }
+                std::vector<Real> all = values(nn::parameters(model));
+                all.insert(all.end(), run.losses.begin(), run.losses.end());
+                return all;
+            };
+            CHECK(same_bits(trained(true), trained(false)));
+        }
+}
+
+// With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient.
+TEST_CASE("training: the gradient of several batches is that of one large one", "[models][run][training]") {
+    const std::vector<Pair> pairs = {{{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
+    const auto trained = [&](bool accumulates) {
+        Settings none;
+        const RunFolder nowhere("p", {}, none);
+        Config config = small("paper");
+        config.block.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
+        const Transformer model(config, Rng(3));
+        Run run(nowhere, run_model(model),
+                {.steps = 3,
+                 .learning_rate = nn::ConstantSchedule{1e3},
+                 .adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3},
+                 .clip = 0.1,
+                 .accumulate = accumulates ? 3 : 1});
+        while (run.next()) {
+            std::vector<Batch> batches = {make_batch(pairs)};
+            if (accumulates)
+                batches = {make_batch({pairs[0]}), make_batch({pairs[1]}), make_batch({pairs[2]})};
+            run.learn(batches, [&](const Batch& part, const Mode& mode) {
+                return teacher_forcing(model, part, mode);
+            });
+        }
+        std::vector<Real> all = values(nn::parameters(model));
+        all.insert(all.end(), run.losses.begin(), run.losses.end());
+        return all;
+    };
+    CHECK(worst_error(trained(true), trained(false)) < 1e-4);
+}
+
+namespace {
+
+// What happens to a run without a folder that validates every two steps, or where an epoch of three ends.
+struct Scripted {
+    std::vector<double> losses;
+    int64_t patience = 0, every = 2, epoch = 0;
+    nn::Parameter x{Tensor::from({2}, {5, -5})};
+    std::vector<int64_t> validated = {};
+    std::vector<std::vector<Real>> seen = {};  // the weights at each validation
+    int64_t best_step = 0, steps = 0;
+
+    bool operator()(int64_t n) {
+        Settings none;
+        const RunFolder nowhere("p", {}, none);
+        Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}},
+                {.steps = n,
+                 .learning_rate = nn::ConstantSchedule{0.5},
+                 .validate_every = every,
+                 .patience = patience});
+        while (run.next()) {
+            run.learn(Any(), [&](const Any&, const Mode&) {
+                return nn::StepLoss{autograd::sum(x.tensor()), 3};
+            });
+            if (epoch > 0 && run.step() % epoch == 0)
+                run.end_epoch();
+            if (run.validates()) {
+                seen.push_back(x->to_vector());
+                run.validated(losses.at(validated.size()));
+                validated.push_back(run.step());
+            }
+        }
+        steps = run.step();
+        best_step = run.training.best_step;
+        run.finish();
+        return run.has_ended();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("run: without a folder, the weights of the best validation are kept", "[models][run]") {
+    Scripted s{.losses = {3, 1, 2, 5}};
+    CHECK(s(7));
+    CHECK(s.validated == std::vector<int64_t>{2, 4, 6, 7});  // and the last step
+    CHECK(s.best_step == 4);
+    CHECK(same_bits(s.x->to_vector(), s.seen[1]));
+    CHECK_FALSE(same_bits(s.x->to_vector(), s.seen[3]));
+    Scripted infinite{.losses = {HUGE_VAL, HUGE_VAL}};  // none is the best
+    CHECK(infinite(4));
+    CHECK((infinite.best_step == 0 && same_bits(infinite.x->to_vector(), infinite.seen[1])));
+    Scripted wrong{.losses = {1, std::nan("")}};
+    CHECK(contains(error_of([&] { wrong(9); }), "step 4: the validation loss is not a number"));
+}
+
+TEST_CASE("run: ends after so many validations in a row without improvement", "[models][run]") {
+    struct Row {
+        std::vector<double> losses;
+        int64_t patience, steps, best;
+    };
+    for (const Row& r :
+         {Row{{1, 2, 3, 0}, 2, 6, 2}, Row{{1, 2, 0}, 1, 4, 2}, Row{{1, 1, 1}, 2, 6, 2},
+          Row{{3, 4, 2, 3, 1, 2, 3, 0}, 2, 14, 10}, Row{{5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 0, 20, 2}}) {
+        Scripted s{.losses = r.losses, .patience = r.patience};
+        CHECK(s(20));
+        INFO("patience " << r.patience << ", ends after " << r.steps);
+        CHECK((s.steps == r.steps && s.best_step == r.best));
+        CHECK(same_bits(s.x->to_vector(), s.seen[static_cast<std::size_t>(r.best / 2 - 1)]));
+    }
+}
+
+TEST_CASE("run: an epoch's end is validated, also if there are validations in between", "[models][run]") {
+    Scripted s{.losses = {1, 1, 1, 1, 1}, .epoch = 3};
+    CHECK(s(7));
+    CHECK(s.validated == std::vector<int64_t>{2, 3, 4, 6, 7});
+    Scripted epochs{.losses = {1, 1, 1}, .every = 0, .epoch = 3};
+    CHECK(epochs(7));
+    CHECK(epochs.validated == std::vector<int64_t>{3, 6, 7});
+}
+
+TEST_CASE("run: a process that is told to stop stops all of them", "[models][run][team]") {
+    std::vector<int64_t> last(2);
+    run_team(2, [&](nn::Team& team) {
+        Settings settings;
+        settings.team = &team;
+        const RunFolder nowhere("p", {.parts = 2}, settings);
+        const LanguageModel model(small_stack("gpt2"), Rng(1));
+        Watched run(nowhere, run_model(model), {.steps = 5, .learning_rate = nn::ConstantSchedule{0.01}});
+        run.stop_at = team.rank() == 1 ? 2 : 0;
+        while (run.next())
+            run.learn(Any(), counts(model));
+        last[static_cast<std::size_t>(team.rank())] = run.step();
+        autograd::check(!run.has_ended(), "it was only stopped");
+    });
+    CHECK(last == std::vector<int64_t>{2, 2});
 }
 
 TEST_CASE("run: a page is written at the end, and parts are as many as processes, unless it is said",
@@ -224,7 +422,8 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                 Config config = small_stack("gpt2");
                 config.block.d_ff = process.d_ff;
                 const LanguageModel model(config, Rng(process.seed));
-                Run(nowhere, run_model(model, {}, process.data));
+                Run(nowhere, run_model(model, {}, process.data),
+                    {.learning_rate = nn::ConstantSchedule{0.01}});
             });
         });
     };
@@ -242,15 +441,6 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
 
 namespace {
 
-// What a step of training does with a part of a batch: the same for each.
-nn::LossOf counts(const LanguageModel& model) {
-    return [&model](const nn::StepPart&, const Mode& mode) {
-        const auto first = static_cast<int32_t>(kFirstFreeId);
-        return nn::StepLoss{
-            model.loss(Tokens(1, 2, {first, first + 1}), Tokens(1, 2, {first + 1, first + 2}), mode), 2};
-    };
-}
-
 // So many processes train for two steps in these folders. Returns the error of one of them, or "".
 std::string error_of_team(
     int64_t processes, const RunSettings& where,
@@ -262,8 +452,9 @@ std::string error_of_team(
             const RunFolder folder("p", where, settings);
             also(folder);
             const LanguageModel model(small_stack("gpt2"), Rng(1));
-            Run learning(folder, run_model(model));
-            learning.train(counts(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
+            Run learning(folder, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
+            while (learning.next())
+                learning.learn(Any(), counts(model));
         });
         return "";
     } catch (const std::exception& error) {  // a SettingError, too
@@ -303,18 +494,8 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
     CHECK(content(folder / "run/log.csv").find("\n2,") != std::string::npos);
 }
 
-TEST_CASE("run: without a folder nothing is written, and no hook is told that it will be", "[models][run]") {
+TEST_CASE("run: processes without a folder write nothing", "[models][run]") {
     CHECK(error_of_team(2, {}) == "");
-    const Folder folder;
-    for (const bool saves : {false, true}) {
-        Settings none;
-        const RunFolder where("p", {.save = saves ? folder / "run" : ""}, none);
-        const LanguageModel model(small_stack("gpt2"), Rng(1));
-        int told = 0;
-        Run learning(where, run_model(model), {.after_step = [&](const nn::StepReport&) { ++told; }});
-        CHECK(learning.train(counts(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}}));
-        CHECK(told == (saves ? 2 : 0));
-    }
 }
 
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {

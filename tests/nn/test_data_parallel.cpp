@@ -9,6 +9,7 @@
 #include "nn/training.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
+#include "tests/nn/in_parts.h"
 #include "tests/nn/thread_team.h"
 
 using namespace plaingrad;  // NOLINT
@@ -85,7 +86,7 @@ Outcome run(const Setup& s, int64_t steps = 3) {
         Outcome mine;
         for (int64_t step = 1; step <= steps; ++step) {
             const StepGradient now =
-                parallel.backward(step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model), s.batches);
+                backward(parallel, step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model), s.batches);
             mine.losses.push_back(now.loss);
             mine.norms.push_back(now.norm);
             adam.step(0.01, now.scale * clip_scale(now.norm, 0.5));
@@ -153,7 +154,7 @@ TEST_CASE("data parallel: each part of each batch draws other dropout, whichever
                     mode.rng.below(0, uint64_t{1} << 60);
                 return loss_of(model)(at, mode);
             };
-            const StepGradient now = parallel.backward(1, Rng(5), loss, batches);
+            const StepGradient now = backward(parallel, 1, Rng(5), loss, batches);
             adam.step(0.01, now.scale);
         });
         drawn.push_back(keys);
@@ -181,7 +182,7 @@ TEST_CASE("data parallel: batches and parts weigh as much as their terms, not th
                 batch.terms = 1 + k;
                 return batch;
             };
-            const StepGradient now = parallel.backward(1, Rng(5), loss, 2);
+            const StepGradient now = backward(parallel, 1, Rng(5), loss, 2);
             if (team.leads())
                 found = now;
             adam.step(0.01, now.scale);
@@ -205,7 +206,7 @@ TEST_CASE("data parallel: a step is clipped to the same length, however a batch 
             const NamedParameter w = {"w", Tensor::zeros({2}).require_grad()};
             Adam adam({w}, {.beta1 = 0, .beta2 = 0, .eps = 1e6});
             const DataParallel parallel(adam.parameters(), team, n);
-            const StepGradient now = parallel.backward(1, Rng(0), [&](const StepPart& at, const Mode&) {
+            const StepGradient now = backward(parallel, 1, Rng(0), [&](const StepPart& at, const Mode&) {
                 return StepLoss{autograd::sum(w.tensor * Tensor::from({2}, {3, -4})), 1 + at.part};
             });
             adam.step(1e6, now.scale * clip_scale(now.norm, 0.5));
@@ -237,7 +238,7 @@ TEST_CASE("data parallel: what is frozen between backward and step does not chan
         const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3}));
         Adam adam({{"x", x}, {"y", y}});
         const DataParallel parallel(adam.parameters(), alone(), parts);
-        const StepGradient now = parallel.backward(1, Rng(0), [&](const StepPart&, const Mode&) {
+        const StepGradient now = backward(parallel, 1, Rng(0), [&](const StepPart&, const Mode&) {
             return StepLoss{autograd::sum(x.tensor() * y.tensor()), 1};
         });
         freeze({{"y", y}});
@@ -303,7 +304,7 @@ TEST_CASE("data parallel: of a step, only the gradients are kept", "[nn][team]")
                 team.gather("");
             };
             count(before);
-            parallel.backward(1, Rng(5), [&](const StepPart&, const Mode&) {
+            backward(parallel, 1, Rng(5), [&](const StepPart&, const Mode&) {
                 return StepLoss{autograd::sum(w.tensor()), 1};
             });
             count(after);
@@ -323,7 +324,7 @@ TEST_CASE("data parallel: a model of several buckets, and buckets that no number
         run_team(processes, [&](Team& team) {
             const Parameter first(Tensor::zeros({7})), w(Tensor::zeros({n}));
             const DataParallel parallel({{"first", first}, {"w", w}}, team, 3);
-            parallel.backward(1, Rng(5), [&](const StepPart& at, const Mode&) {
+            backward(parallel, 1, Rng(5), [&](const StepPart& at, const Mode&) {
                 const Tensor factor = Tensor::uninitialized({n});
                 for (int64_t i = 0; i < n; ++i)
                     factor.mutable_data()[i] = static_cast<Real>(i % 1001 + at.part) / 7;
@@ -361,7 +362,7 @@ TEST_CASE("data parallel: the state of a run on some processes continues on othe
             }
             for (int64_t step = begin; step <= end; ++step) {
                 const StepGradient now =
-                    parallel.backward(step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model));
+                    backward(parallel, step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model));
                 adam.step(0.01, now.scale);
             }
             if (!team.leads())
@@ -393,7 +394,7 @@ TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][
             const DataParallel parallel(adam.parameters(), team, 3);
             for (int64_t step = 1; step <= 2; ++step) {
                 const StepGradient now =
-                    parallel.backward(step, Rng(0), [&](const StepPart& at, const Mode&) {
+                    backward(parallel, step, Rng(0), [&](const StepPart& at, const Mode&) {
                         return at.part == empty
                                    ? StepLoss{}
                                    : StepLoss{autograd::sum(autograd::mul(used, used)), 2 + at.part};
@@ -433,7 +434,7 @@ TEST_CASE("data parallel: a parameter that only an earlier step has used does no
                 if (team.leads())
                     before = once->to_vector();
                 const StepGradient now =
-                    parallel.backward(step, Rng(0), [&](const StepPart& at, const Mode&) {
+                    backward(parallel, step, Rng(0), [&](const StepPart& at, const Mode&) {
                         const Tensor loss = autograd::sum(autograd::mul(often, often));
                         return StepLoss{at.step == 1 ? loss + autograd::sum(once) : loss, 1};
                     });
@@ -449,33 +450,8 @@ TEST_CASE("data parallel: a parameter that only an earlier step has used does no
     }
 }
 
-TEST_CASE("data parallel: an epoch's end is noticed, also if the last part has no row in its last batch",
-          "[nn][team]") {
-    for (const int64_t processes : {1, 2}) {
-        CAPTURE(processes);
-        std::vector<StepGradient> found(static_cast<std::size_t>(processes));
-        run_team(processes, [&](Team& team) {
-            const Parameter x(Tensor::from({1}, {1}));
-            Adam adam({{"x", x}});
-            const DataParallel parallel(adam.parameters(), team, 2);
-            found[static_cast<std::size_t>(team.rank())] = parallel.backward(
-                1, Rng(0),
-                [&](const StepPart& at, const Mode&) {
-                    const bool ends = at.batch == 1;
-                    return ends && at.part == 1 ? StepLoss{Tensor(), 0, true}
-                                                : StepLoss{autograd::sum(x.tensor()), 1, ends};
-                },
-                3);
-        });
-        for (const StepGradient& gradient : found) {
-            CHECK(gradient.ends_epoch);
-            CHECK(gradient.tokens == 3);  // there is no third batch
-        }
-    }
-}
-
-// A batch without a row is no end: the one behind it still counts. And a tensor that gets a gradient, but is
-// no parameter of the optimizer, is left alone.
+// A batch without a row does not end the step: the one behind it still counts. And a tensor that gets a
+// gradient, but is no parameter of the optimizer, is left alone.
 TEST_CASE("data parallel: an empty batch before another one, and leaves that are not optimized",
           "[nn][team]") {
     for (const int64_t parts : {1, 2}) {
@@ -483,8 +459,8 @@ TEST_CASE("data parallel: an empty batch before another one, and leaves that are
         const Tensor other = Tensor::from({3}, {2, 2, 2}).require_grad();
         Adam adam({{"used", used}});
         const DataParallel parallel(adam.parameters(), alone(), parts);
-        const StepGradient found = parallel.backward(
-            1, Rng(0),
+        const StepGradient found = backward(
+            parallel, 1, Rng(0),
             [&](const StepPart& at, const Mode&) {
                 return at.batch == 0 ? StepLoss{} : StepLoss{autograd::sum(autograd::mul(used, other)), 5};
             },
@@ -512,7 +488,7 @@ TEST_CASE("data parallel: errors", "[nn][team]") {
                 const Parameter own(Tensor::from({1}, {1}));
                 Adam of_own({{"own", own}});
                 const DataParallel parallel(of_own.parameters(), team, 2);
-                parallel.backward(1, Rng(0), loss);
+                backward(parallel, 1, Rng(0), loss);
             });
             return Tensor();
         });

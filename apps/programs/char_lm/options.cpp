@@ -72,13 +72,13 @@ models::Config model_config(const Settings& s, int64_t vocabulary, int64_t conte
     return config;
 }
 
-nn::TrainingOptions training_options(const Settings& s) {
+models::RunOptions run_options(const Settings& s) {
     const bool names = s.preset == "names";
-    return kit::training_options(s, s.seed,
-                                 {.beta2 = 0.99,
-                                  .weight_decay = names ? 0.01 : 0.1,
-                                  .decoupled = true,
-                                  .decay_matrices_only = !names});
+    return kit::run_options(s, s.seed,
+                            {.beta2 = 0.99,
+                             .weight_decay = names ? 0.01 : 0.1,
+                             .decoupled = true,
+                             .decay_matrices_only = !names});
 }
 
 }  // namespace plaingrad::char_lm

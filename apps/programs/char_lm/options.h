@@ -27,6 +27,6 @@ void add_train_options(kit::Options& options, Settings& s);
 
 // Throws UsageError for a `config` that is unknown, or does not fit the heads.
 models::Config model_config(const Settings& s, int64_t vocabulary, int64_t context);
-nn::TrainingOptions training_options(const Settings& s);
+models::RunOptions run_options(const Settings& s);
 
 }  // namespace plaingrad::char_lm

@@ -8,7 +8,6 @@
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
 #include "autograd/base/mapped.h"
-#include "models/parts.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
@@ -49,28 +48,22 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
     for (std::size_t i = 0; i < all.size(); i += every)
         some.push_back(all[i]);
 
-    nn::TrainingOptions options = training_options(s);
-    options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad, folder.team()).nats; };
-    models::Run run(folder,
-                    models::run_model(w.model, w.metadata(), models::text::fingerprint(texts), &w.tokenizer),
-                    {}, options.adam);
-    kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
+    kit::Batches batches(corpus.training, corpus.lines, context, models::kPad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
-    batches.skip(run.training.adam.steps() * s.batch);
-    const auto loss_of = [&](kit::Batches& from) {
-        return models::loss_of_parts(
-            [&](int64_t) { return from.next(s.batch); },
-            [&](const Tokens& rows, const nn::Mode& mode) {
-                return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
-            });
-    };
-    kit::Batches others = batches;
-    const bool ended = kit::train(
-        run, loss_of(batches), options,
+    kit::Run run(
+        folder, models::run_model(w.model, w.metadata(), models::text::fingerprint(texts), &w.tokenizer),
+        run_options(s),
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
          .subject = subject(w, some[0]),
-         .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
-         .batch = loss_of(others)});
+         .trial = kit::trial_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); })});
+    while (run.next()) {
+        run.learn(batches(run.step()), [&](const Tokens& rows, const nn::Mode& mode) {
+            return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
+        });
+        if (run.validates())
+            run.validated(kit::measure(w.model, some, models::kPad, folder.team()).nats);
+    }
+    const bool ended = run.finish();
     if (ended) {
         print("validation loss", kit::measure(w.model, all, models::kPad, folder.team()), corpus.tokenizer);
         print("a bigram table", pair_table_loss(corpus), corpus.tokenizer);

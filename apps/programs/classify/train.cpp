@@ -9,7 +9,6 @@
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "autograd/base/mapped.h"
-#include "models/parts.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
@@ -27,7 +26,7 @@ int64_t steps_per_epoch(const Settings& s, std::size_t examples) {
     return (static_cast<int64_t>(examples) + s.batch - 1) / s.batch;
 }
 
-nn::TrainingOptions training_options(const Settings& s, std::size_t examples) {
+models::RunOptions run_options(const Settings& s, std::size_t examples) {
     const int64_t per_epoch = steps_per_epoch(s, examples);
     const int64_t steps = s.epochs > 0 ? s.epochs * per_epoch : std::max(kLeastSteps, kEpochs * per_epoch);
     return {.steps = steps,
@@ -157,9 +156,6 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
 }
 
 bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const models::RunFolder& folder) {
-    nn::TrainingOptions options = training_options(s, corpus.training.size());
-    if (s.patience > 0)
-        options.validation_loss = [&] { return loss_of(l, corpus.held_out, folder.team()); };
     std::vector<std::string> texts;
     std::vector<Sequence> ids;
     int64_t longest = 0;
@@ -172,25 +168,26 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         texts.emplace_back();  // marks the end of the part
     }
     const std::string data = models::text::fingerprint(texts, ids);
-    models::Run run(folder, run_model_of(l, s, data, folder), {}, options.adam);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
-    return kit::train(
-        run,
-        models::loss_of_parts(batch, [&](const kit::Examples& part,
-                                         const nn::Mode& mode) { return loss_of(l, part, s, mode); }),
-        options,
-        {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
-         .subject = subject(l, corpus),
-         .trial = kit::trial_of(
-             l.model,
-             [&](int64_t i) {
-                 kit::Examples one = batch(i + 1);
-                 one.inputs.resize(1);  // without types
-                 return one;
-             },
-             false),
-         .pretrained = !s.from.empty(),
-         .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
+    const auto without_types = [&](int64_t step) {
+        kit::Examples one = batch(step);
+        one.inputs.resize(1);
+        return one;
+    };
+    const models::RunOptions options = run_options(s, corpus.training.size());
+    kit::Run run(folder, run_model_of(l, s, data, folder), options,
+                 {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
+                  .subject = subject(l, corpus),
+                  .trial = kit::trial_of(l.model, without_types, false),
+                  .pretrained = !s.from.empty(),
+                  .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
+    while (run.next()) {
+        run.learn(batch(run.step()),
+                  [&](const kit::Examples& part, const nn::Mode& mode) { return loss_of(l, part, s, mode); });
+        if (s.patience > 0 && run.validates())
+            run.validated(loss_of(l, corpus.held_out, folder.team()));
+    }
+    return run.finish();
 }
 
 }  // namespace plaingrad::classify

@@ -7,7 +7,6 @@
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
-#include "models/parts.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -158,44 +157,33 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const Sequence shown = rows[static_cast<std::size_t>(learned)];
     rows.resize(static_cast<std::size_t>(learned));
 
-    nn::TrainingOptions options = kit::training_options(
-        s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
-    options.validation_loss = [&] { return measure(f, held_out, folder.team()).nats; };
-    models::Run run(folder,
-                    kit::run_model_for_others(f.model, data, folder, s.words[0],
-                                              models::hugging_face::Folder(s.words[0]).config),
-                    {}, options.adam);
-    kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    kit::Batches batches(rows, true, context, pad, rng.fork("batches"));
-    batches.skip(run.training.adam.steps() * s.batch);
-    kit::Batches others = batches;
-    const auto next = [&](kit::Batches& from, int64_t step) {
-        return masked(from.next(s.batch), rng.fork("masks").fork(static_cast<uint64_t>(step)));
+    kit::Batches batches(rows, true, context, pad, s.batch, rng.fork("batches"));
+    const auto batch = [&](int64_t step) {
+        return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
-    const auto loss_of = [&](kit::Batches& from) {
-        return models::loss_of_parts(
-            [&](int64_t step) { return next(from, step); },
-            [&](const MaskedTokens& batch, const nn::Mode& mode) {
-                return masks(batch) == 0 ? nn::StepLoss{}
-                                         : nn::StepLoss{.loss = mean_loss(f, batch, mode),
-                                                        .tokens = batch.ids.batch() * batch.ids.length(),
-                                                        .terms = masks(batch)};
-            });
+    const auto examples = [&](int64_t step) {
+        const MaskedTokens some = batch(step);
+        return kit::Examples{{some.ids}, some.targets};
     };
-    kit::train(
-        run, loss_of(batches), options,
+    kit::Run run(
+        folder,
+        kit::run_model_for_others(f.model, data, folder, s.words[0],
+                                  models::hugging_face::Folder(s.words[0]).config),
+        kit::run_options(s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .subject = kit::subject_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
                                     kit::token_names(f.tokenizer, f.model.config.vocabulary)),
-         .trial = kit::trial_of(
-             f.model,
-             [&](int64_t i) {
-                 const MaskedTokens batch = next(others, i);
-                 return kit::Examples{{batch.ids}, batch.targets};
-             },
-             false),
-         .pretrained = true,
-         .batch = loss_of(others)},
+         .trial = kit::trial_of(f.model, examples, false),
+         .pretrained = true});
+    kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
+    kit::train(
+        run, batch,
+        [&](const MaskedTokens& part, const nn::Mode& mode) {
+            return masks(part) == 0 ? nn::StepLoss{}
+                                    : nn::StepLoss{.loss = mean_loss(f, part, mode),
+                                                   .tokens = part.ids.batch() * part.ids.length(),
+                                                   .terms = masks(part)};
+        },
         [&] { return measure(f, held_out, folder.team()); }, in_words);
 }
 

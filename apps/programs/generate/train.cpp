@@ -9,7 +9,6 @@
 #include "apps/programs/generate/score.h"
 #include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
-#include "models/parts.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::generate {
@@ -113,41 +112,34 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const Sequence ids = joined(w, files);
     const Split text = split(ids, context, kit::name_of(files));
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
-    const auto held_out = [&] { return kit::measure(model, text.held_out, pad, folder.team()); };
-
-    nn::TrainingOptions options = kit::training_options(
-        s, s.seed, {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
-    options.validation_loss = [&] { return held_out().nats; };
-    const std::string data = models::text::fingerprint(autograd::mapped(files, &kit::File::text), {ids});
-    models::Run run(folder, run_model_of(model, s, data, folder), {}, options.adam);
-    const int64_t all = nn::parameter_count(model), learns = nn::parameter_count(run.model.parameters);
-    kit::say(
-        join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
-             learns < all ? "; " + kit::counted(learns, "parameter") + " learn, the others are frozen" : ""));
-    kit::Batches batches(text.training, false, context, pad,
+    kit::Batches batches(text.training, false, context, pad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
-    batches.skip(run.training.adam.steps() * s.batch);
-    kit::Batches others = batches;
     // What the page of --report shows: a held-out piece without its last token, which is only predicted.
     const Sequence& piece = text.held_out[0];
     const Sequence shown(piece.begin(), piece.end() - 1);
-    const auto loss_of = [&](kit::Batches& from) {
-        return models::loss_of_parts(
-            [&](int64_t) { return from.next(s.batch); },
-            [&](const Tokens& rows, const nn::Mode& mode) {
-                return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
-            });
-    };
-    kit::train(
-        run, loss_of(batches), options,
+    const std::string data = models::text::fingerprint(autograd::mapped(files, &kit::File::text), {ids});
+    models::RunModel learns = run_model_of(model, s, data, folder);
+    const int64_t all = nn::parameter_count(model), trained = nn::parameter_count(learns.parameters);
+    kit::Run run(
+        folder, std::move(learns),
+        kit::run_options(
+            s, s.seed,
+            {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(model.config, s.batch * context),
-         .frozen = static_cast<double>(all - learns),
+         .frozen = static_cast<double>(all - trained),
          .subject = kit::subject_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
                                     kit::token_names(w.tokenizer, model.config.vocabulary)),
-         .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
-         .pretrained = true,
-         .batch = loss_of(others)},
-        held_out, in_words);
+         .trial = kit::trial_of(model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
+         .pretrained = true});
+    kit::say(join(
+        kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
+        trained < all ? "; " + kit::counted(trained, "parameter") + " learn, the others are frozen" : ""));
+    kit::train(
+        run, batches,
+        [&](const Tokens& rows, const nn::Mode& mode) {
+            return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
+        },
+        [&] { return kit::measure(model, text.held_out, pad, folder.team()); }, in_words);
 }
 
 }  // namespace plaingrad::generate

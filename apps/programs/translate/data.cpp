@@ -99,32 +99,37 @@ std::string Corpus::fingerprint() const {
     return join(pairs_.size(), " pairs, ", hash.value);
 }
 
-Cursor::Cursor(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, double bpe_dropout,
-               uint64_t seed)
+Batches::Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, int64_t accumulate,
+                 double bpe_dropout, uint64_t seed)
     : corpus_(&corpus),
       tokenizer_(&tokenizer),
+      accumulate_(accumulate),
       bpe_dropout_(bpe_dropout),
       options_{.batch_tokens = batch_tokens, .seed = seed} {
-    move(0, 0);
+    begin_epoch(0, 1);
 }
 
-void Cursor::move(int64_t to_epoch, int64_t to_index) {
-    options_.epoch = epoch = to_epoch;
-    index = to_index;
+void Batches::begin_epoch(int64_t epoch, int64_t first) {
+    options_.epoch = epoch;
+    first_ = first;
     if (bpe_dropout_ > 0)
         divided_ = corpus_->with_dropout(
             *tokenizer_, bpe_dropout_,
             autograd::Rng(options_.seed).fork("pieces").fork(static_cast<uint64_t>(epoch)));
     batches_ = corpus().batches(options_);
-    check(index >= 0 && index < per_epoch(), "epoch ", epoch, " has ", per_epoch(),
-          " batches; there is no number ", index);
 }
 
-Cursor::Next Cursor::next() {
-    const Next batch = {corpus().batch(batches_[static_cast<std::size_t>(index)]), ++index == per_epoch()};
-    if (batch.ends_epoch)
-        move(epoch + 1, 0);
-    return batch;
+// With BPE dropout, epochs may differ in how many batches they have.
+Batches::Step Batches::operator()(int64_t step) {
+    if (step < first_)
+        begin_epoch(0, 1);
+    while (step >= first_ + steps())
+        begin_epoch(options_.epoch + 1, first_ + steps());
+    const int64_t begin = (step - first_) * accumulate_, end = std::min(begin + accumulate_, per_epoch());
+    Step result = {{}, end == per_epoch()};
+    for (int64_t i = begin; i < end; ++i)
+        result.batches.push_back(corpus().batch(batches_[static_cast<std::size_t>(i)]));
+    return result;
 }
 
 }  // namespace plaingrad::translate

@@ -56,29 +56,30 @@ private:
     std::vector<SentencePair> sentences_;
 };
 
-// The position of training in its data: batch `index` of epoch `epoch` is next. The seed and the epoch
-// determine its pairs.
-class Cursor {
+// The batches of training. The seed and the epoch determine the pairs of each; an epoch's last step may have
+// fewer than the others.
+class Batches {
 public:
-    // corpus and tokenizer must outlive it. bpe_dropout: see EncodeOptions; each epoch splits words anew.
-    Cursor(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, double bpe_dropout,
-           uint64_t seed);
+    // corpus and tokenizer must outlive it. accumulate: batches of a step. bpe_dropout: see EncodeOptions;
+    // each epoch splits words anew.
+    Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, int64_t accumulate,
+            double bpe_dropout, uint64_t seed);
 
-    // Throws Error if the epoch has no batch of this number.
-    void move(int64_t to_epoch, int64_t to_index);
-    struct Next : models::Batch {
-        bool ends_epoch = false;  // it is the last batch of its epoch
+    struct Step {
+        std::vector<models::Batch> batches;
+        bool ends_epoch = false;
     };
-    Next next();
-    int64_t per_epoch() const { return std::ssize(batches_); }
-
-    int64_t epoch = 0, index = 0;
+    Step operator()(int64_t step);
+    int64_t per_epoch() const { return std::ssize(batches_); }  // of the present one
 
 private:
     const Corpus& corpus() const { return divided_ ? *divided_ : *corpus_; }
+    int64_t steps() const { return (per_epoch() + accumulate_ - 1) / accumulate_; }  // of the present epoch
+    void begin_epoch(int64_t epoch, int64_t first);
 
     const Corpus* corpus_;
     const Tokenizer* tokenizer_;
+    int64_t accumulate_, first_ = 1;  // the first step of the present epoch
     double bpe_dropout_;
     models::text::BatchOptions options_;
     std::optional<Corpus> divided_;  // with this epoch's BPE dropout

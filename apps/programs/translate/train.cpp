@@ -8,6 +8,7 @@
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/score.h"
+#include "autograd/base/text_stream.h"
 #include "models/saved.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
@@ -17,7 +18,6 @@ namespace plaingrad::translate {
 namespace {
 
 using models::Transformer;
-using nn::checkpoint::FieldReader;
 using nn::checkpoint::FieldWriter;
 
 // The mean of models in files, in order, computed in double; written into the parameters of `into`.
@@ -54,50 +54,54 @@ double decoding_bytes(const models::Config& c, const Corpus& validation, int64_t
             2 * static_cast<double>(c.vocabulary));
 }
 
-// What a checkpoint has besides the weights: the position in the data, and the epoch's sums so far.
-struct Epoch {
-    int64_t number = 0, batch = 0;  // the next batch
-    int64_t tokens = 0;             // predicted since the epoch began
-    double loss_sum = 0;
-    std::string log = {};  // epochs.csv
-
-    template <class Field>
-    void visit(Field& field) {
-        field("epoch", number);
-        field("batch", batch);
-        field("tokens", tokens);
-        field("loss_sum", loss_sum);
-        field("log", log);
-    }
-};
+// The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
+std::string earlier_epochs(const std::string& file, int64_t done) {
+    std::string log = "epoch,step,training loss,validation loss,BLEU (greedy)\n", row;
+    autograd::TextReader rows(nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "");
+    for (std::getline(rows, row); std::getline(rows, row);)
+        if (const std::size_t step = row.find(',') + 1; std::atoll(row.c_str() + step) <= done)
+            log += row + '\n';
+    return log;
+}
 
 class Learner : Job {
 public:
     explicit Learner(const Job& job)
         : Job(job),
-          cursor_(corpus, tokenizer, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
-          run_(folder, models::run_model(model, {}, data(), &tokenizer), hooks(),
-               {.beta2 = 0.98, .eps = 1e-8}) {
+          batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
+                   static_cast<uint64_t>(s.seed)),
+          run_(folder, models::run_model(model, {}, data(), &tokenizer), options(), plan()) {
         if (folder.resumes())
-            resume();
+            log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
+        run_.plan.continues = what_continues();
     }
 
     void operator()() {
-        if (run_.training.adam.steps() < s.steps)
+        if (run_.step() < s.steps)
             print_epoch();
-        Cursor others = cursor_;
-        kit::Plan plan = {
-            .activations = kit::activation_bytes(model.config,
-                                                 std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-            .files = s.average + 3,
-            .advice = "a smaller --batch-tokens with --accumulate does the same in less",
-            .continues = what_continues(),
-            .subject = subject(),
-            .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next()); }),
-            .batch = loss_of(others)};
-        if (validation != nullptr)
-            plan.decoding = decoding_bytes(model.config, *validation, s.beam);
-        kit::train(run_, loss_of(cursor_), options(), plan);
+        while (run_.next()) {
+            const Batches::Step step = batches_(run_.step());
+            run_.learn(step.batches, [&](const models::Batch& batch, const nn::Mode& mode) {
+                return models::teacher_forcing(model, batch, mode,
+                                               static_cast<autograd::Real>(s.label_smoothing));
+            });
+            if (step.ends_epoch)
+                run_.end_epoch();
+            if (!run_.validates())  // an epoch that the run's end cuts short counts as one
+                continue;
+            std::string measured = ",";
+            if (validation != nullptr) {
+                bleu_ = bleu({.beam = 1, .alpha = 0}).score;
+                const double loss = validation_loss();
+                measured = join(kit::number(loss, 4), ",", kit::number(bleu_, 2));
+                run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
+                                          kit::number(run_.epoch.loss(), 4), "  validation ",
+                                          kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2)));
+            }
+            keep_epoch(measured);
+        }
+        if (run_.ends())
+            finish();
     }
 
 private:
@@ -127,48 +131,33 @@ private:
         return subject;
     }
 
-    models::RunHooks hooks() {
-        return {.state = [this] { return state(); },
-                .on_step = [this](const nn::StepReport& report) { add(report); },
-                .describe_validation = [this](int64_t step, double loss) { return epoch_line(step, loss); },
-                .after_step = [this](const nn::StepReport& report) { after_step(report); },
-                .finish = [this] { finish(); }};
-    }
-
-    nn::TrainingOptions options() {
+    models::RunOptions options() const {
         const int64_t d_model = model.config.block.d_model;
         const double factor = s.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s.warmup));
-        nn::TrainingOptions options = {.steps = s.steps,
-                                       .learning_rate = nn::WarmupInverseSqrt{d_model, s.warmup, factor},
-                                       .clip = s.clip,
-                                       .accumulate = s.accumulate,
-                                       .seed = static_cast<uint64_t>(s.seed),
-                                       .patience = s.patience};
-        if (validation != nullptr)
-            options.validation_loss = [&] { return validate(); };
-        return options;
+        return {.steps = s.steps,
+                .learning_rate = nn::WarmupInverseSqrt{d_model, s.warmup, factor},
+                .adam = {.beta2 = 0.98, .eps = 1e-8},
+                .clip = s.clip,
+                .accumulate = s.accumulate,
+                .seed = static_cast<uint64_t>(s.seed),
+                .patience = s.patience,
+                .epochs = true};
     }
 
-    void resume() {
-        const FieldReader field{folder.checkpoint, "translate.", folder.last()};
-        epoch_.visit(field);
-        check(epoch_.number >= 0, folder.last(), ": translate.epoch must not be negative: got ",
-              epoch_.number);
-        cursor_.move(epoch_.number, 0);
-        check(epoch_.batch >= 0 && epoch_.batch < cursor_.per_epoch(), folder.last(), ": translate.batch is ",
-              epoch_.batch, ", but an epoch has ", cursor_.per_epoch());
-        cursor_.index = epoch_.batch;
-    }
-    nn::checkpoint::Metadata state() {
-        nn::checkpoint::Metadata all;
-        FieldWriter field{all, "translate."};
-        epoch_.number = cursor_.epoch, epoch_.batch = cursor_.index;
-        epoch_.visit(field);
-        return all;
+    kit::Plan plan() {
+        return {.activations = kit::activation_bytes(
+                    model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
+                .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, s.beam),
+                .files = s.average + 3,
+                .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+                .validates = validation != nullptr,
+                .subject = subject(),
+                .trial = kit::trial_of(
+                    model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
     }
 
     void print_epoch() const {
-        const int64_t batches = cursor_.per_epoch();
+        const int64_t batches = batches_.per_epoch();
         // Of an epoch. The last step ends with the epoch, and may have fewer batches than the others.
         const int64_t steps = (batches + s.accumulate - 1) / s.accumulate;
         kit::say(join("an epoch: ", kit::counted(corpus.size(), "pair"), ", ",
@@ -179,63 +168,28 @@ private:
                       kit::counted((s.steps + steps - 1) / steps, "epoch")));
     }
 
-    nn::LossOf loss_of(Cursor& from) const {
-        return models::loss_of_parts([&from](int64_t) { return from.next(); },
-                                     [this](const models::Batch& batch, const nn::Mode& mode) {
-                                         return models::teacher_forcing(
-                                             model, batch, mode,
-                                             static_cast<autograd::Real>(s.label_smoothing));
-                                     });
-    }
-
-    double validate() {
-        bleu_ = bleu({.beam = 1, .alpha = 0}).score;
-        return validation_loss();
-    }
     // All processes call these.
     double validation_loss() const { return mean_loss(folder.team(), model, *validation, s.batch_tokens); }
     Bleu bleu(const models::TranslationOptions& options) const {
         return measure_bleu(folder.team(), model, tokenizer, validation->sentences(), options);
     }
 
-    // The epoch of the last batch, from 1. cursor_ is already at the next batch.
-    int64_t epoch() const { return cursor_.epoch + (cursor_.index > 0 ? 1 : 0); }
-    double training_loss() const { return epoch_.loss_sum / static_cast<double>(epoch_.tokens); }
-
-    std::string epoch_line(int64_t step, double loss) const {
-        return join("epoch ", epoch(), "  step ", step, "  loss ", kit::number(training_loss(), 4),
-                    "  validation ", kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2));
-    }
+    int64_t epoch() const { return run_.epoch.number(); }
 
     std::string epoch_file(int64_t number) const {
         return folder.file(join("epoch-", number, ".safetensors"));
     }
 
-    void add(const nn::StepReport& report) {
-        epoch_.loss_sum += report.loss * static_cast<double>(report.tokens);
-        epoch_.tokens += report.tokens;
-    }
-
-    // At the end of an epoch, or of the run within one, which then counts as an epoch: logs it and saves its
-    // model. Removes the models of epochs that are too old for the average.
-    void after_step(const nn::StepReport& report) {
-        if (!report.ends_epoch && report.step != s.steps)
-            return;
-        if (epoch_.log.empty())
-            epoch_.log = "epoch,step,training loss,validation loss,BLEU (greedy)\n";
-        const std::string measured =
-            report.validation ? join(kit::number(*report.validation, 4), ",", kit::number(bleu_, 2)) : ",";
-        epoch_.log +=
-            join(epoch(), ",", report.step, ",", kit::number(training_loss(), 4), ",", measured, "\n");
-        if (report.ends_epoch)
-            epoch_.loss_sum = 0, epoch_.tokens = 0;
+    // Logs an epoch and saves its model. Removes the models of epochs that are too old for the average.
+    void keep_epoch(const std::string& measured) {
         if (!folder.writes())
             return;
+        log_ += join(epoch(), ",", run_.step(), ",", kit::number(run_.epoch.loss(), 4), ",", measured, "\n");
         models::save(epoch_file(epoch()), model);
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
-        nn::checkpoint::replace_file(folder.file("epochs.csv"), {epoch_.log});
+        nn::checkpoint::replace_file(folder.file("epochs.csv"), {log_});
     }
 
     // Where a saved model comes from: after how many steps, and how many epochs were averaged at most.
@@ -254,8 +208,7 @@ private:
 
     // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
     std::string what_continues() const {
-        const bool steps = run_.has_ended(s.steps, 0);
-        const bool patience = run_.has_ended(run_.training.adam.steps() + 1, s.patience);
+        const bool steps = run_.done_steps(), patience = run_.out_of_patience();
         return join("a larger ", steps ? "--steps" : "--patience",
                     steps && patience ? " together with a larger --patience" : "",
                     " continues it, another --average averages again");
@@ -314,10 +267,10 @@ private:
         loss = best;
     }
 
-    Cursor cursor_;
-    Epoch epoch_;
+    Batches batches_;
+    std::string log_ = earlier_epochs("", 0);
     double bleu_ = 0;
-    models::Run run_;
+    kit::Run run_;
 };
 
 }  // namespace

@@ -28,6 +28,13 @@ uint64_t weights_after(int64_t base) {
     return tests::hash(trained.model);
 }
 
+// A batch of one sentence, which is never cut.
+struct Sentence {
+    int64_t number;
+};
+Sentence part_of(const Sentence& s, const nn::StepPart&) { return s; }
+int64_t row_count(const Sentence&) { return 1; }
+
 // Begins a run in a folder, or resumes it. Returns the file that it leaves, "" if its log does not end with
 // the last step.
 std::string run_until(const std::string& folder, int64_t begin, int64_t end, int64_t stop_after) {
@@ -38,12 +45,14 @@ std::string run_until(const std::string& folder, int64_t begin, int64_t end, int
     (std::filesystem::exists(folder + "/last.safetensors") ? of_run.resume : of_run.save) = folder;
     const models::RunFolder in("endurance", of_run, settings);
     Trained trained;
-    models::Run run(in, models::run_model(trained.model));
+    models::Run run(in, models::run_model(trained.model),
+                    {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
     if (!in.resumes())
         begin_at(run.training.adam, begin);
-    run.train([&](const nn::StepPart& at,
-                  const nn::Mode& mode) { return loss_of(trained.model, at.step - begin, mode); },
-              {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
+    while (run.next())
+        run.learn(Sentence{run.step() - begin}, [&](const Sentence& s, const nn::Mode& mode) {
+            return loss_of(trained.model, s.number, mode);
+        });
     const std::string last = "\n" + std::to_string(run.training.adam.steps()) + ",";
     return tests::content(in.log()).find(last) == std::string::npos ? "" : tests::content(in.last());
 }
@@ -85,11 +94,13 @@ double bytes_a_step(int64_t steps) {
     models::Settings settings;
     const models::RunFolder in("endurance", {.save = folder / "run"}, settings);
     Trained trained;
-    models::Run run(in, models::run_model(trained.model));
+    models::Run run(in, models::run_model(trained.model),
+                    {.steps = steps, .learning_rate = [](int64_t) { return 1e-3; }});
     const auto until = [&](int64_t end) {
-        run.train([&](const nn::StepPart& at,
-                      const nn::Mode& mode) { return loss_of(trained.model, at.step, mode); },
-                  {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
+        while (run.training.adam.steps() < end && run.next())
+            run.learn(Sentence{run.step()}, [&](const Sentence& s, const nn::Mode& mode) {
+                return loss_of(trained.model, s.number, mode);
+            });
         return resident_bytes();
     };
     const int64_t before = until(steps / 10);

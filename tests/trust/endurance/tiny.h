@@ -38,11 +38,9 @@ struct Trained {
 
     // Until this step. The sentence of a step is its number minus `first`.
     void train(int64_t end, int64_t first = 0) {
-        nn::train(training,
-                  [&](const nn::StepPart& at, const nn::Mode& mode) {
-                      return loss_of(model, at.step - first, mode);
-                  },
-                  {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }, .restore_best = false});
+        nn::train(training.adam,
+                  [&](int64_t step, const nn::Mode& mode) { return loss_of(model, step - first, mode).loss; },
+                  {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
     }
     void save(const std::string& path) const { models::save(path, model, {}, &training); }
     void load(const std::string& path) {

@@ -34,23 +34,20 @@ void set_steps(int64_t steps, const std::vector<int64_t>& of_each) {
     Adam optimizer = adam({});
     optimizer.set_steps(steps, of_each);
 }
-// Of a team of one; batches: how many losses are added up.
-void backward(const LossOf& loss, int64_t batches) {
-    DataParallel(Model().all).backward(1, Rng(1), loss, batches);
-}
 const std::function<double(int64_t)> kRate = [](int64_t) { return 0.1; };
-void trained(TrainingOptions options, Real factor = 1) {
+void trained(const TrainingOptions& options, Real factor = 1) {
     const Model model;
+    Adam of_model(model.all);
     train(
-        model.all, [&](const StepPart&, const Mode&) { return model.loss(factor); }, options);
+        of_model, [&](int64_t, const Mode&) { return model.loss(factor).loss; }, options);
 }
-void trained_on(const StepLoss& loss, TrainingOptions options = {.steps = 1, .learning_rate = kRate}) {
-    train(
-        Model().all, [&](const StepPart&, const Mode&) { return loss; }, options);
-}
-void validated(double loss) {
-    trained(
-        {.steps = 1, .learning_rate = kRate, .validate_every = 1, .validation_loss = [=] { return loss; }});
+// Of a team of one, which is not cut, or in two parts.
+void summed(const StepLoss& loss, int64_t parts = 1) {
+    const Model model;
+    const DataParallel parallel(model.all, alone(), parts);
+    Gradients gradients(parallel);
+    gradients.backward(loss, {.parts = parts});
+    gradients.sum();
 }
 void cut(int64_t parts) { DataParallel(Model().all, alone(), parts); }
 void all_at_once(const std::string& what) {
@@ -92,8 +89,6 @@ Calls calls_of_training() {
         CALL(set_steps(3, {1})),
         CALL(set_steps(3, {1, 4})),
         CALL(set_steps(3, {1, -1})),
-        CALL(backward({}, 1)),
-        CALL(backward([](const StepPart&, const Mode&) { return Model().loss(1); }, 0)),
         CALL(clip_scale(1, 0)),
         CALL(clip_scale(1, -1)),
         CALL(clip_scale(1, kNan)),
@@ -108,24 +103,17 @@ Calls calls_of_training() {
 
         CALL(trained({})),
         CALL(trained({.steps = -1, .learning_rate = kRate})),
-        CALL(trained({.steps = 1, .learning_rate = kRate, .validate_every = -1})),
-        CALL(train(Model().all, {}, {.steps = 1, .learning_rate = kRate})),
         CALL(trained({.steps = 1, .learning_rate = kRate, .clip = -1})),
         CALL(trained({.steps = 1, .learning_rate = kRate, .clip = kNan})),
-        CALL(trained({.steps = 1, .learning_rate = kRate, .accumulate = 0})),
-        CALL(trained({.steps = 1, .learning_rate = kRate, .accumulate = -2})),
-        CALL(trained({.steps = 1, .learning_rate = kRate, .validate_every = 1})),
         CALL(trained({.steps = 1, .learning_rate = [](int64_t) { return -1.0; }})),
         CALL(trained({.steps = 1, .learning_rate = [](int64_t) { return kNan; }})),
         CALL(trained({.steps = 3, .learning_rate = kRate}, std::numeric_limits<Real>::quiet_NaN())),
         CALL(trained({.steps = 3, .learning_rate = kRate}, std::numeric_limits<Real>::infinity())),
-        CALL(trained({.steps = 3, .learning_rate = kRate, .adam = {.beta1 = 2}})),
-        CALL(trained_on({})),
-        CALL(trained_on({.loss = Tensor::full({2}, 1), .tokens = 1})),
-        CALL(trained_on({.loss = Tensor::full({1}, 1), .tokens = 1})),
-        CALL(trained_on({.loss = Tensor::full({1}, 1)},
-                        {.steps = 1, .learning_rate = kRate, .accumulate = 2})),
-        CALL(validated(kNan)),
+        CALL(summed({})),
+        CALL(summed({}, 2)),
+        CALL(summed({.loss = Tensor::full({2}, 1), .tokens = 1})),
+        CALL(summed({.loss = Tensor::full({1}, 1), .tokens = 1})),
+        CALL(summed({.loss = Tensor::full({1}, 1)}, 2)),
         CALL(cut(0)),
         CALL(cut(-1)),
         CALL(all_at_once("one line")),
