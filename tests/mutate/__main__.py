@@ -65,7 +65,7 @@ def sources():
                 text = "".join(f'#include "{path}"\n' for path in paths)
                 units.append((folder.replace("/", "_") + ".cpp", text, FLAGS, True))
     units.append(("kernels.cpp", "".join(f'#include "autograd/kernels/{name}.cpp"\n' for name in ("dispatch", "scratch")),
-                  FLAGS + [f"-DPLAINGRAD_HAVE_{name.upper()}" for name in KERNELS if name != "plain"], True))
+                  FLAGS, True))
     for name, instructions in KERNELS.items():
         flags = [f"-m{i}" for i in instructions] or ["-DPLAINGRAD_SIMD_PLAIN"]
         units.append((f"kernels_{name}.cpp", '#include "autograd/kernels/unit.cpp"\n',
@@ -116,7 +116,7 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
             continue
         tree.place(args.folder, found, mutants, point)
         begin = time.time()
-        if tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"]):
+        if tree.build(args.folder, args.make, args.compiler, ["tests", "build/double/gradchecks", "apps"]):
             print(f"does not compile: {point.key}", flush=True)
             outcomes.note("does not compile", point)
             left += 1
@@ -193,7 +193,7 @@ def try_mutants(judge, args, found, mutants, outcomes, known):
     if not args.constants and not any(map(is_left, mutants)):
         return cases
     print("with the slower test cases:", flush=True)
-    compile_mutants(args, found, mutants, [], outcomes, ["gradchecks"])
+    compile_mutants(args, found, mutants, [], outcomes, ["build/double/gradchecks"])
     slower = runs.record_slower(args.folder, len(mutants), slow, args.go_on)
     rest = {n: parts[n][1] + [c for c in slower if n in c.reached] for n in range(len(mutants))}
     waiting = [(n, p) for n, p in enumerate(mutants) if is_left(p) and rest[n]]
@@ -231,7 +231,7 @@ def main():
     cases = try_mutants(judge, args, found, mutants, outcomes, known)
     if args.constants:
         try_constants(args, found, mutants, constants, cases, outcomes)
-        compile_mutants(args, found, mutants, [], outcomes, ["tests", "apps", "gradchecks"])
+        compile_mutants(args, found, mutants, [], outcomes, ["tests", "apps", "build/double/gradchecks"])
         judge.check_still_sound()
     report(outcomes.of, known, points.keys_in(equivalent, "Undefined:"), {p.key for p in all_points})
 

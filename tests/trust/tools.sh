@@ -148,7 +148,7 @@ units() {
 # The flags of this tree for a compiler; nothing if the Makefile refuses it.
 flags_of() {
     "$make" CXX="$1" CI=true BUILD="$logs/flags_$1" "$logs/flags_$1/flags" >/dev/null 2>&1 &&
-        sed 's/.*\(-std=.*\) baseline.*/\1/' "$logs/flags_$1/flags"
+        sed 's/.*\(-std=\)/\1/' "$logs/flags_$1/flags"
 }
 kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baseline -DPLAINGRAD_SIMD_PLAIN'
 
