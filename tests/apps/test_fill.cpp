@@ -321,7 +321,7 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     std::filesystem::copy(fresh, moved);
     CHECK(run("fill", {"train", "--resume", twice, moved}).out == r.out);
     std::string json = content(moved + "/tokenizer.json");
-    const std::string lower = "\"lowercase\": ";
+    const std::string lower = "\"lowercase\":";
     put(moved + "/tokenizer.json", json.replace(json.find(lower), lower.size() + 4, lower + "false"));
     CHECK(contains(run("fill", {"train", "--resume", twice, moved}).err, "or with another tokenizer"));
     Words asked = {"train", trained, file, "--check"};  // whose first loss is far below a guess

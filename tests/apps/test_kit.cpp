@@ -311,7 +311,7 @@ TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
 TEST_CASE("a new model's files are read one after the other, each beginning a line", "[kit]") {
     const tests::Folder folder;
     const Words files = {folder.write("a", "one"), folder.write("b", "two\n"), folder.write("c", "three")};
-    models::Config c;
+    models::Config c = {.kind = models::Kind::causal};
     c.max_length = 8, c.vocabulary = 300;
     kit::NewModel s = {.words = {folder / "new", files[0], files[1], files[2]}, .vocabulary = 300};
     kit::set_sizes(c, s);

@@ -67,7 +67,7 @@ TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[ki
 }
 
 TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]") {
-    models::Config c;
+    models::Config c = {.kind = models::Kind::causal};
     c.vocabulary = 100;
     c.n_layers = 3;
     c.block.d_model = 8;

@@ -184,7 +184,7 @@ TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, a
         CHECK(contains(content(folder / "config.json"), std::string("\"eos_token_id\": ") +
                                                             (ends.empty()       ? "null"
                                                              : ends.size() == 1 ? "2"
-                                                                                : "[2, 3]") +
+                                                                                : "[2,3]") +
                                                             ","));
         CHECK(read.block.dropout.embeddings == Real(0.125));
         CHECK(read.block.dropout.sublayers == Real(0.25));
@@ -454,7 +454,7 @@ TEST_CASE("hugging face folder: which layers see only a window is written", "[mo
     CHECK(opened.config.max_length == 5);
     save_hugging_face(second.path, load_hugging_face<LanguageModel>(opened), opened.config);
     CHECK(contains(content(second / "config.json"),
-                   "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"));
+                   "\"layer_types\": [\"full_attention\",\"sliding_attention\"]"));
 }
 
 TEST_CASE("hugging face folder: without config.json, what is there instead is named",
