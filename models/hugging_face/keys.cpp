@@ -265,7 +265,7 @@ struct Writer {
     }
 };
 template <class Visit>
-consteval Key member(std::string_view name, unsigned families, Visit) {
+constexpr Key member(std::string_view name, unsigned families, Visit) {
     return {name, families, [](const Json& json, Keys& k) { Visit()(Reader{json}, k); },
             [](const ConfigJson& c) {
                 std::string text;
@@ -282,7 +282,7 @@ constexpr auto kEpsKey = [](auto f, auto& c) { f(c.block.norm_eps, positive); };
 constexpr auto kAttentionDropoutKey = [](auto f, auto& c) { f(c.block.dropout.attention, rate); };
 // Only read: GPT-2's sizes under the names that the others have, as transformers takes them.
 template <class Visit>
-consteval Key other_name(std::string_view name, unsigned families, Visit visit) {
+constexpr Key other_name(std::string_view name, unsigned families, Visit visit) {
     Key key = member(name, families, visit);
     key.write = nullptr;
     return key;

@@ -148,6 +148,7 @@ if [ -f README.md ]; then
     [ "$words" -le 1500 ] || echo "README.md:1: has $words words, 1500 are allowed; what is more belongs to a folder's page" >>"$found"
 fi
 sh tests/tools/links.sh >>"$found"
+[ ! -f apps/README.md ] || sh tests/tools/reading_order.sh | grep 'which comes later' >>"$found"
 
 # ---- The policy of the page about a run.
 if [ -f apps/kit/run_page.html ]; then sh tests/tools/page.sh --check >>"$found"; fi

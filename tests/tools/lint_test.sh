@@ -85,6 +85,12 @@ plant 'README.md:1: has 1501 words' README.md "$(yes word | head -n 1501 | tr '\
 plant 'there is no file nn/a.md' README.md '[a](nn/a.md)'
 plant 'has no heading #b' README.md '# A\n[b](#b)'
 plant 'more than two links away' a.md '# A'
+rm -rf "$copy/tree" && mkdir -p "$copy/tree/tests" "$copy/tree/apps" "$copy/tree/nn"
+cp -r tests/tools "$copy/tree/tests/" && : >"$copy/tree/Makefile"
+printf '## The code, in reading order\n\n1. [a](../nn/a.h)\n2. [b](../nn/b.h)\n' >"$copy/tree/apps/README.md"
+printf '#pragma once\n#include "nn/b.h"\n' >"$copy/tree/nn/a.h"
+printf '#pragma once\n' >"$copy/tree/nn/b.h"
+judge 'nn/b.h, which comes later, as number 2' 'a reading order that the includes contradict'
 left_out=
 if command -v clang-format >/dev/null 2>&1; then plant 'clang-format' nn/a.cpp 'int   a ;'; else
     left_out=', but clang-format is not installed'
