@@ -68,10 +68,11 @@ endif
 # unit.cpp is compiled for the baseline, a plain struct, and for sets of vectors: this processor's (ISA=native), or all, for
 # tests, benchmarks and other machines. What this folder has already stays, so that `make` after `make test` does nothing.
 # The double build has no vectors. Under sanitizers AVX-512, of AVX2's source, would take as long as all else; clang 16
-# crashes on the last; macOS has no weak symbols, by which dispatch.cpp knows what there is.
+# crashes on the last. dispatch.cpp finds out by weak symbols what there is; macOS has none.
 SETS   := $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 $(if $(filter asan tsan,$(VARIANT)),,avx512 \
     $(if $(findstring clang version 16.,$(COMPILER)),,avx512bf16)))$(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
 ISA    ?= $(if $(filter test% bench% install trust% %/tests %/trust/% %/bench/%,$(MAKECMDGOALS))$(filter asan tsan,$(VARIANT))$(findstring darwin,$(MACHINE)),all,native)
+$(if $(filter-out native all avx2 avx512 avx512bf16 neon,$(ISA)),$(error ISA=$(ISA): it is native, all, or some of avx2 avx512 avx512bf16 neon))
 MACROS := $(if $(filter native,$(ISA)),$(if $(MACHINE),$(shell $(CXX) -march=native -dM -E -x c++ /dev/null 2>/dev/null)))
 NATIVE := $(if $(findstring __AVX512BW__,$(MACROS)),avx512 $(if $(findstring __AVX512BF16__,$(MACROS)),avx512bf16), \
     $(if $(findstring __AVX2__,$(MACROS)),avx2,$(if $(findstring __SSE2__,$(MACROS)),,$(SETS))))

@@ -161,13 +161,11 @@ Tensor glu(const Tensor& x, Activation activation) {
 
 // ---- two layers: out = h @ w2 + b2
 //
-// They exist to save memory: for backward the composition keeps h and the input of f, they only one of both.
+// They exist to save memory: for backward the composition keeps h and the input of f, these ops only one of them.
 
-// h's gradient, dout @ w2ᵀ; and passes on those of w2 and b2
-static Tensor backward_of_h(const Product& p, Tensor h, const Saved& w2, const Tensor& dout,
-                            const Sinks& to) {
+// dh = dout @ w2ᵀ
+static Tensor backward_of_h(const Product& p, Tensor& h, const Saved& w2, const Tensor& dout) {
     const Shape shape = h.shape();
-    backward(p, h, w2, dout, to);
     h = {};                                          // dh can have its memory
     const Tensor dh = Tensor::uninitialized(shape);  // (..., d_ff)
     backward_of_x(p, dout, w2, {dh.mutable_data()});
@@ -190,10 +188,12 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
         [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
          w2 = w2.save(), kept = first.kept.save()](const Tensor& dout) {
             Tensor h = f == Unary::relu ? kept.tensor() : autograd::activation(kept.tensor(), activation);
-            const Tensor d = backward_of_h(p, std::move(h), w2, dout, to2);  // (..., d_ff): dh, and then d
+            backward(p, h, w2, dout, to2);
+            if (!to1.any())  // then x may have changed
+                return;
+            const Tensor d = backward_of_h(p, h, w2, dout);  // (..., d_ff): dh, and then d
             kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
-            if (to1.any())  // else x may have changed
-                backward(p, x.tensor(), w1, d, to1);
+            backward(p, x.tensor(), w1, d, to1);
         });
 }
 
@@ -209,16 +209,19 @@ Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, c
     const Product p = {UsePrecision::active()};
     const Tensor gu = forward(p, x, w1, b1);                     // (..., 2*d_ff)
     const Tensor out = forward(p, glu(gu, activation), w2, b2);  // (..., N)
-    return with_backward(
-        "gated_feed_forward", out, {&x, &w1, &b1, &w2, &b2},
-        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
-         w2 = w2.save(), gu = gu.save()](const Tensor& dout) {
-            const Tensor dh = backward_of_h(p, glu(gu.tensor(), activation), w2, dout, to2);  // (..., d_ff)
-            const Tensor d = Tensor::uninitialized(gu.shape());                               // (..., 2*d_ff)
-            kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), gu.data(), dh.data(), {d.mutable_data()});
-            if (to1.any())  // else x may have changed
-                backward(p, x.tensor(), w1, d, to1);
-        });
+    return with_backward("gated_feed_forward", out, {&x, &w1, &b1, &w2, &b2},
+                         [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(),
+                          w1 = w1.save(), w2 = w2.save(), gu = gu.save()](const Tensor& dout) {
+                             Tensor h = glu(gu.tensor(), activation);
+                             backward(p, h, w2, dout, to2);
+                             if (!to1.any())  // then x may have changed
+                                 return;
+                             const Tensor dh = backward_of_h(p, h, w2, dout);     // (..., d_ff)
+                             const Tensor d = Tensor::uninitialized(gu.shape());  // (..., 2*d_ff)
+                             kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), gu.data(), dh.data(),
+                                                         {d.mutable_data()});
+                             backward(p, x.tensor(), w1, d, to1);
+                         });
 }
 
 }  // namespace plaingrad::autograd

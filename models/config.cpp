@@ -66,6 +66,8 @@ const Config& check_config(const Config& c) {
                  {"token_types", c.token_types}});
     check_specials(c.specials, smaller);
     check_block(c.block);
+    check(!pair || (c.token_types == 0 && !c.embedding_norm),
+          "[config] token_types and embedding_norm are for models with one stack");
     check(!pair || !c.embeddings_tied || c.src_vocabulary == c.vocabulary,
           "[config] to share embeddings, both vocabularies must have the same size: got ", c.src_vocabulary,
           " and ", c.vocabulary);

@@ -131,7 +131,7 @@ struct BlockConfig {
 };
 
 // One model of any kind. The defaults are the base model of "Attention Is All You Need", Table 3; presets.h
-// has others as they were published. A field that a kind of model does not have changes nothing in it.
+// has others as they were published. The fields of other kinds of models change nothing.
 //
 // There is one visit of the fields, `Config::fields(config, field)`, which calls field("name", config.member)
 // for each of them, with the names of the values for an enum. Saving, loading and printing are such visits

@@ -159,6 +159,8 @@ void Run::validated(double loss, const std::string& said) {
     has_validated(better);
     training.worse = better ? 0 : training.worse + 1;
     now_.validation = loss;
+    for (const nn::NamedParameter& p : model.parameters)
+        p.tensor.mutable_data();  // drops what decoding has packed: the next step needs the memory
     if (!better)
         return;
     training.best_validation = loss;

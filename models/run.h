@@ -122,9 +122,10 @@ public:
     // parameter whose gradient is not.
     nn::StepGradient gradients();
 
-    // After it: the step was the last of its epoch.
+    // To be called after learn() if the step was the last of its epoch.
     void end_epoch() { now_.ends_epoch = true; }
-    // Whether a validation is due; then, its loss: smaller is better. said: in words; "": step and loss.
+    // Whether a validation is due. Then the program gives its loss (smaller is better), and may say it in words
+    // of its own; "": the step and the loss.
     bool validates();
     void validated(double loss, const std::string& said = "");
 

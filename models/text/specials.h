@@ -14,10 +14,11 @@ enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId 
 
 // The special ids in a model's configuration. The defaults fit the vocabularies of models/text.
 struct Specials {
-    int32_t start = kSos;                       // what a decoder reads before a sentence's first token
-    std::vector<int32_t> ends = {kEos};         // each of them ends a sentence
-    int32_t pad = kPad;                         // pads short sentences; Tokens::kNoPadding: there is none
-    std::vector<int32_t> never = {kPad, kSos};  // occur in no sentence, so they are never generated
+    int32_t start = kSos;                // what a decoder reads before a sentence's first token
+    std::vector<int32_t> ends = {kEos};  // each of them ends a sentence
+    int32_t pad = kPad;                  // pads short sentences; Tokens::kNoPadding: there is none
+    // Occur in no sentence, so they are never generated. A language model of such a vocabulary adds kUnk.
+    std::vector<int32_t> never = {kPad, kSos};
 
     // The end of the sentences in the training data. Throws Error if there is none.
     int32_t end() const;

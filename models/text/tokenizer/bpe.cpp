@@ -4,6 +4,7 @@
 
 #include "models/text/specials.h"
 #include "models/text/tokenizer/byte_alphabet.h"
+#include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
