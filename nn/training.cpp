@@ -8,6 +8,7 @@
 #include "autograd/base/text_stream.h"
 
 namespace plaingrad::nn {
+
 void check_finite(int64_t step, double loss, double norm, const std::vector<NamedParameter>& parameters) {
     check(step > 1 || std::isfinite(loss), "[train] step 1: the loss is ", loss,
           "; the data, or the weights that it begins with, are broken");
