@@ -241,10 +241,10 @@ struct Key {
 using J = const Json;
 using C = ConfigJson;
 
-consteval Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
+constexpr Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
     return {name, families, nullptr, nullptr, only, why};
 }
-consteval Key ignored(std::string_view name, unsigned families, const char* why,
+constexpr Key ignored(std::string_view name, unsigned families, const char* why,
                       std::string (*write)(const ConfigJson&) = nullptr) {
     return {name, families, nullptr, write, nullptr, why};
 }
