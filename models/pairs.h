@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/text/tokenizer.h"
 #include "models/transformer.h"
 #include "nn/training.h"
 
@@ -26,6 +27,21 @@ struct Batch {
 };
 // specials: those of the model's configuration.
 Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials = {});
+
+// Sentences whose tokens are their words, and the vocabularies that these make.
+struct WordPairs {
+    static constexpr int64_t kLongest = 2000;  // the time of attention grows with the square of a length
+
+    // shared: both languages have one vocabulary, as a model with shared embeddings needs it. Throws Error
+    // naming `path` and the line for a sentence of more than kLongest words.
+    WordPairs(const std::vector<text::SentencePair>& sentences, bool shared, const std::string& path);
+
+    std::string fingerprint() const;  // changes if any word changes
+
+    text::Tokenizer src, tgt;
+    std::vector<Pair> pairs = {};
+    int64_t longest = 0;  // the words of the longest sentence
+};
 
 // With teacher forcing. The loss is the mean cross-entropy of the tokens; padding does not count.
 nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,

@@ -82,9 +82,10 @@ public:
     Setting& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
     // May be given several times: each adds one.
     Setting& add_each(Text name, Text argument, Text help, Words& texts);
-    // Files, whose names `split` finds in the argument. A checkpoint keeps absolute names.
-    Setting& add_files(Text name, Text argument, Text help, Words& files,
-                       const std::function<Words(Text)>& split);
+    // Files, whose names `split` finds in the argument, or one. A checkpoint keeps absolute names.
+    Setting& add_files(
+        Text name, Text argument, Text help, Words& files,
+        const std::function<Words(Text)>& split = [](Text file) { return Words{file}; });
     // One of a few words. `apply` sets the other variables to this preset's values; then those that were
     // given are set.
     Setting& preset(Text name, Text help, std::string& value, const Words& choices,

@@ -9,6 +9,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/ops.h"
@@ -198,17 +199,24 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
     }));
 }
 
-void add_commands(Prompt& prompt, const models::Transformer& model, const Encode& source,
-                  const Encode& target, const Labels& target_names, const models::BeamOptions& o) {
-    const Labels source_names = prompt.names;
+Prompt prompt_of(const models::Transformer& model, const std::string& noun,
+                 const models::text::Tokenizer& source, const models::text::Tokenizer& target, bool ends,
+                 const models::BeamOptions& o) {
+    Prompt prompt = {.noun = noun, .names = token_names(source), .read = {}, .answer = {}};
+    const Labels source_names = prompt.names, target_names = token_names(target);
     const auto tokens = [](const Ids& ids) { return Tokens(1, std::ssize(ids), ids); };
+    const auto read = [=, &model](const std::string& sentence) {
+        Ids ids = source.encode(sentence);
+        ids.insert(ids.end(), ends ? 1 : 0, model.config.specials.end());
+        return tokens(ids);
+    };
     const auto begun = [=, &model](Ids written) {
         written.insert(written.begin(), model.config.specials.start);
         return tokens(written);
     };
     const Start start = [=, &model](const std::string& last, const std::string& written) {
         autograd::check(!last.empty(), "first type a sentence");
-        return model.start(tokens(source(last)), begun(target(written)));
+        return model.start(read(last), begun(target.encode(written)));
     };
     add_commands(prompt, start, target_names, o);
     prompt.commands.push_back(
@@ -218,12 +226,14 @@ void add_commands(Prompt& prompt, const models::Transformer& model, const Encode
              Ids ids = best.ids;
              if (best.finished)
                  ids.push_back(model.config.specials.end());
-             const Tokens src = tokens(source(last)), read = begun({ids.begin(), ids.end() - 1});
+             const Tokens src = read(last);
              nn::Probe seen;
-             model(src, read, nn::Mode::eval(&seen));  // row t: before it wrote token t
+             model(src, begun({ids.begin(), ids.end() - 1}),
+                   nn::Mode::eval(&seen));  // row t: before it wrote t
              return attention_picture(seen.of(model.decoder.layers.back().cross_attention),
                                       names_of(ids, target_names), names_of(src.ids(), source_names));
          }});
+    return prompt;
 }
 
 }  // namespace plaingrad::kit

@@ -43,9 +43,9 @@ void add_commands(Prompt& prompt, const Start& start, const Labels& names, const
 // Those of a model that continues a text, and :attention. Of a text longer than the model's context they read
 // the end, as writing does.
 void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names);
-// Those of a translator: its sentences become ids as in its training. `prompt.names` are those of the source.
-using Encode = std::function<std::vector<int32_t>(const std::string&)>;
-void add_commands(Prompt& prompt, const models::Transformer& model, const Encode& source,
-                  const Encode& target, const Labels& target_names, const models::BeamOptions& o);
+// Of a translator: all but `read` and `answer`. ends: an end is behind each source, as in its training.
+Prompt prompt_of(const models::Transformer& model, const std::string& noun,
+                 const models::text::Tokenizer& source, const models::text::Tokenizer& target, bool ends,
+                 const models::BeamOptions& o);
 
 }  // namespace plaingrad::kit

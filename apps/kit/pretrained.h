@@ -75,7 +75,10 @@ void print_sizes(const std::string& path, const std::string& kind, const models:
 
 // A token as a label: spaces and line breaks are visible.
 std::string visible(const std::string& token);
-// Of a model that may have more ids than its tokenizer.
+// Of a model that may have more ids than its tokenizer: a vocabulary of this size.
 Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary);
+inline Labels token_names(const models::text::Tokenizer& tokenizer) {
+    return token_names(tokenizer, tokenizer.size());
+}
 
 }  // namespace plaingrad::kit

@@ -2,15 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <set>
 
 #include "apps/kit/line_editor.h"
 #include "apps/kit/options.h"
+#include "apps/kit/pipe.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "models/text/specials.h"
+#include "models/text/unicode.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
 
@@ -20,6 +24,37 @@ bool can_prompt() {
     const char* const terminal = std::getenv("TERM");
     return is_terminal(STDIN_FILENO) && is_terminal(STDERR_FILENO) && terminal != nullptr &&
            terminal != std::string("dumb");
+}
+
+static Reading read_parts(const models::text::Tokenizer& known, const std::vector<std::string>& parts,
+                          const std::string& between) {
+    const auto knows = [&](const std::string& part) {
+        return !part.empty() && !models::text::contains(known.encode(part), models::text::kUnk);
+    };
+    Reading reading;
+    for (const std::string& part : parts) {
+        std::string plain = models::text::lower_case(part);
+        const char* const signs = ".,;:!?\"'()";
+        plain.erase(0, std::min(plain.find_first_not_of(signs), plain.size()));
+        plain.erase(plain.find_last_not_of(signs) + 1);
+        const bool is_known = knows(part) || knows(plain);
+        if (!is_known)
+            reading.unknown.push_back(part);
+        if (is_known || !between.empty())
+            reading.text += (reading.text.empty() ? "" : between) + (knows(part) || !is_known ? part : plain);
+    }
+    return reading;
+}
+
+Reading read_words(const models::text::Tokenizer& known, const std::string& line) {
+    return read_parts(known, models::text::split_words(line), " ");
+}
+
+Reading read_characters(const models::text::Tokenizer& known, const std::string& line) {
+    std::vector<std::string> characters;
+    for (std::size_t at = 0; at < line.size(); at += characters.back().size())
+        characters.push_back(line.substr(at, nn::first_code_point(line.substr(at)).length));
+    return read_parts(known, characters, "");
 }
 
 // The words that begin with this.
@@ -82,12 +117,40 @@ void converse(Prompt p) {
                 if (told.insert(word).second)
                     say("unknown: " + as_line(word) + suggestion(word, p.names) +
                         " :words lists what is known");
-            p.answer(text);
+            p.answer(text, "this line");
             last = text;  // commands are about the last line that had an answer
             flush_output();
         } catch (const std::runtime_error& error) {
             std::cerr << autograd::join(name(), ": ", as_line(error.what()), "\n");
         }
+}
+
+static void report_unknown(const Prompt& p, const std::vector<std::string>& unknown) {
+    constexpr std::ptrdiff_t kFirst = models::text::kFirstFreeId, kMost = kFirst + 40;
+    std::vector<std::string> quoted;
+    for (const std::string& word : unknown)
+        if (const std::string one = nn::checkpoint::shown(word);
+            std::count(quoted.begin(), quoted.end(), one) == 0)
+            quoted.push_back(one);
+    const auto begin = p.names.begin();
+    const std::vector<std::string> known(begin + kFirst, begin + std::min(kMost, std::ssize(p.names)));
+    if (!unknown.empty())
+        std::cerr << join(
+            name(), ": unknown ", p.noun, "s: ",
+            as_line(join(models::listed(quoted), "; known ", p.noun, "s: ", models::listed(known, " "))),
+            std::ssize(p.names) > kMost ? " ...\n" : "\n");
+}
+
+void answer_all(const Prompt& p, const std::vector<std::string>& lines) {
+    const auto answer = [&](const std::string& line, const std::string& where) {
+        const Reading reading = p.read(line);
+        report_unknown(p, reading.unknown);
+        p.answer(reading.text, where);
+    };
+    for (const std::string& line : lines)
+        answer(models::text::clean_line(line, "the command line"), "the command line");
+    if (lines.empty())
+        can_prompt() ? converse(p) : for_each_line(std::cin, "standard input", answer);
 }
 
 }  // namespace plaingrad::kit

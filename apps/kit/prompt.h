@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/text/tokenizer.h"
+
 namespace plaingrad::kit {
 
 // A line as the model reads it, and what it has never seen there.
@@ -18,8 +20,9 @@ struct Prompt {
     std::string noun;                // what it knows: "word"
     std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
     std::function<Reading(const std::string& line)> read;
-    std::function<void(const std::string& text)> answer;  // prints to standard output
-    bool tabs = false;                                    // whether a line may have tabs
+    // Prints to standard output. where: the line's place, for messages.
+    std::function<void(const std::string& text, const std::string& where)> answer;
+    bool tabs = false;  // whether a line may have tabs
 
     struct Command {
         std::string name, help;  // ":next", "[TEXT]  what ..."; without "[" it takes no argument
@@ -29,11 +32,20 @@ struct Prompt {
     std::vector<Command> commands = {};  // besides :words (of names), :help and :quit
 };
 
+// A line whose words, or characters, are read as they are or, if only that is known, in lower case and
+// without punctuation: "Hello World!" as "hello world". Unknown words stay, unknown characters are left out.
+Reading read_words(const models::text::Tokenizer& known, const std::string& line);
+Reading read_characters(const models::text::Tokenizer& known, const std::string& line);
+
 // Whether somebody types: standard input and standard error are a terminal, and no dumb one.
 bool can_prompt();
 
 // Answers what is typed until Ctrl-D or :quit. Errors are told, and the next line may do better. Says, on
 // standard error, how a line was read if that differs from it, and each unknown word once.
 void converse(Prompt p);
+
+// Answers these lines or, without any, what is typed or else each line of standard input. What is unknown in
+// a line that nobody typed is told on standard error, with the first of the names.
+void answer_all(const Prompt& p, const std::vector<std::string>& lines);
 
 }  // namespace plaingrad::kit

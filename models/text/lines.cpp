@@ -175,10 +175,12 @@ SentencePair split_pair(std::string_view line, const std::string& path, int64_t 
     return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)), number};
 }
 
-std::vector<SentencePair> read_pairs(const std::string& path) {
+std::vector<SentencePair> read_pairs(const std::string& path) { return pairs_of(read_file(path), path); }
+
+std::vector<SentencePair> pairs_of(std::string_view text, const std::string& path) {
     std::vector<SentencePair> pairs;
     int64_t number = 0;
-    for (const std::string& line : read_lines(path)) {
+    for (const std::string& line : lines_of(text, path)) {
         ++number;
         if (line.find_first_not_of(" \r") == std::string::npos)
             continue;

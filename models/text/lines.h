@@ -71,8 +71,9 @@ SentencePair split_pair(std::string_view line, const std::string& path, int64_t 
 
 // Reads a file with `source<TAB>target` on every line. Skips lines without any text. Throws Error with file
 // and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel, for data
-// that was not written by hand, skips lines with nothing on one side.)
+// that was not written by hand, skips lines with nothing on one side.) pairs_of: of a text from there.
 std::vector<SentencePair> read_pairs(const std::string& path);
+std::vector<SentencePair> pairs_of(std::string_view text, const std::string& path);
 
 // A short text that changes if any byte of the texts changes: a run must resume with the data that it began
 // with.

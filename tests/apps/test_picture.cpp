@@ -13,6 +13,7 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/text.h"
 #include "models/language_model.h"
+#include "models/text/learn_tokenizer.h"
 #include "tests/apps/running.h"
 #include "tests/apps/shown.h"
 #include "tests/models/small.h"
@@ -218,10 +219,9 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     const autograd::Tokens src(1, 6, source);
     // As many words as the model takes: it reads all but the last one.
     const models::BeamOptions options = {.beam = 1, .max_tokens = config.max_length};
-    kit::Prompt prompt = {.noun = "word", .names = {}, .read = {}, .answer = {}};
-    kit::add_commands(
-        prompt, model, [&](const std::string&) { return source; },
-        [](const std::string&) { return std::vector<int32_t>(); }, {}, options);
+    const models::text::Tokenizer words = models::text::learn_words({"4 5 6 7 8 9"});
+    REQUIRE(words.encode("4 5 6 7 8 9") == source);
+    const kit::Prompt prompt = kit::prompt_of(model, "word", words, words, false, options);
     REQUIRE(prompt.commands.back().name == ":attention");
 
     const auto stepper = model.start(src, autograd::Tokens(1, 1, {config.specials.start}));
@@ -234,8 +234,8 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     nn::Probe seen;
     model(src, autograd::Tokens(1, std::ssize(read), read), nn::Mode::eval(&seen));
     const auto looked = [&](const auto& layer) {
-        return kit::attention_picture(seen.of(layer.cross_attention), kit::names_of(ids, {}),
-                                      kit::names_of(source, {}));
+        return kit::attention_picture(seen.of(layer.cross_attention), kit::names_of(ids, prompt.names),
+                                      kit::names_of(source, prompt.names));
     };
     const auto& layers = model.decoder.layers;
     CHECK(looked(layers.front()) != looked(layers.back()));

@@ -57,26 +57,14 @@ double step(nn::Adam& adam, const Tensor& loss) {
 
 // ------------------------------------------------------------------------------------------------ article
 
-const std::pair<const char*, const char*> kPairs[] = {{"hello world", "bonjour le monde"},
-                                                      {"how are you", "comment ça va"},
-                                                      {"good morning", "bonjour"},
-                                                      {"thank you", "merci"},
-                                                      {"see you soon", "à bientôt"}};
+const std::vector<models::text::SentencePair> kPairs = {{"hello world", "bonjour le monde"},
+                                                        {"how are you", "comment ça va"},
+                                                        {"good morning", "bonjour"},
+                                                        {"thank you", "merci"},
+                                                        {"see you soon", "à bientôt"}};
 
-struct ArticleCorpus {
-    models::text::Tokenizer src = learned(&std::pair<const char*, const char*>::first),
-                            tgt = learned(&std::pair<const char*, const char*>::second);
-    std::vector<models::Pair> pairs;
-    ArticleCorpus() {
-        for (const auto& [source, target] : kPairs)
-            pairs.push_back({src.encode(source), tgt.encode(target)});
-    }
-    static models::text::Tokenizer learned(const char* std::pair<const char*, const char*>::*side) {
-        std::vector<std::string_view> texts;
-        for (const auto& pair : kPairs)
-            texts.emplace_back(pair.*side);
-        return models::text::learn_words(texts);
-    }
+struct ArticleCorpus : models::WordPairs {
+    ArticleCorpus() : WordPairs(kPairs, false, "article") {}
     Transformer model(int seed) const {
         Config config = as_printed("article");
         config.src_vocabulary = src.size();

@@ -6,8 +6,6 @@
 #include "apps/kit/insight.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
-#include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::char_lm {
 
@@ -55,27 +53,11 @@ void write(const Writer& w, const SampleSettings& s, const std::vector<Sequence>
 
 void talk(const Writer& w, SampleSettings s) {
     const models::text::Tokenizer& known = w.tokenizer;
-    const auto knows = [&](const std::string& one) {
-        return !models::contains(known.encode(one), models::kUnk);
-    };
     kit::Prompt prompt = {.noun = known.is_byte_level() ? "byte" : "character",
-                          .names = kit::token_names(known, known.size()),
-                          .read =
-                              [&](const std::string& line) {
-                                  kit::Reading reading;
-                                  for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
-                                      length = nn::first_code_point(line.substr(at)).length;
-                                      const std::string one = line.substr(at, length),
-                                                        small = models::text::lower_case(one);
-                                      if (knows(one) || knows(small))
-                                          reading.text += knows(one) ? one : small;
-                                      else
-                                          reading.unknown.push_back(one);
-                                  }
-                                  return reading;
-                              },
+                          .names = kit::token_names(known),
+                          .read = [&](const std::string& line) { return kit::read_characters(known, line); },
                           .answer =
-                              [&](const std::string& text) {
+                              [&](const std::string& text, const std::string&) {
                                   s.prompt = text;
                                   write(w, s, {});
                                   ++s.seed;

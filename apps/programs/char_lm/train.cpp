@@ -29,8 +29,7 @@ void use_text(models::Config& config, const Corpus& corpus) {
 // What the page of --report shows: the attention of a held-out piece, and what the model writes.
 kit::Subject subject(const models::Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
-    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text},
-                                     kit::token_names(w.tokenizer, w.tokenizer.size()));
+    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text}, kit::token_names(w.tokenizer));
     s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
     return s;
 }

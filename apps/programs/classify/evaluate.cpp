@@ -171,7 +171,7 @@ static kit::Prompt prompt_of(const Labeller& l) {
                           .answer = {}};
     if (l.tokenizer.max_words() == 0)
         return prompt;
-    prompt.names = kit::token_names(l.tokenizer, l.tokenizer.size());
+    prompt.names = kit::token_names(l.tokenizer);
     prompt.read = [&](const std::string& line) {
         kit::Reading reading = {line};
         for (const std::string& word : l.tokenizer.words(line)) {
@@ -193,8 +193,8 @@ void talk(const Labeller& l) {
     prompt.tabs = l.pairs;
     if (l.pairs)
         kit::say("type two texts with a tab between");
-    prompt.answer = [&](const std::string& text) {
-        const Example e = {"", text, "this line"};
+    prompt.answer = [&](const std::string& text, const std::string& where) {
+        const Example e = {"", text, where};
         check_pair(l, e);
         predict(l, {e});
     };

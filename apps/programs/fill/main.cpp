@@ -83,7 +83,8 @@ void talk(const Filler& f, int64_t top) {
         .noun = "token",
         .names = {},
         .read = [](const std::string& line) { return kit::Reading{line}; },
-        .answer = [&](const std::string& text) { print_list(answer(f, text, "this line", top)); }};
+        .answer = [&](const std::string& text,
+                      const std::string& where) { print_list(answer(f, text, where, top)); }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
         return autograd::Tokens(1, std::ssize(ids), ids);

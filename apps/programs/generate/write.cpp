@@ -111,7 +111,7 @@ void talk(const Writer& w, WriteSettings s) {
                           .names = {},
                           .read = [](const std::string& line) { return kit::Reading{line}; },
                           .answer =
-                              [&](const std::string& text) {
+                              [&](const std::string& text, const std::string&) {
                                   s.prompt = text;
                                   write(w, s);
                                   ++s.seed;

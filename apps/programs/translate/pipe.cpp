@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/programs/translate/data.h"
 #include "autograd/base/text_stream.h"
@@ -108,33 +107,22 @@ void translate_lines(const models::Translator& translator, const PipeOptions& op
 void talk(const models::Translator& translator, PipeOptions options) {
     options.talks = true;
     const models::text::Tokenizer& tokenizer = translator.tokenizer;
-    kit::Prompt prompt = {
-        .noun = "token",
-        .names = kit::token_names(tokenizer, tokenizer.size()),
-        .read =
-            [&](const std::string& line) {
-                const std::vector<int32_t> ids = tokenizer.encode(line);
-                const kit::Labels pieces = tokenizer.pieces(line);
-                kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
-                for (std::size_t i = 0; i < ids.size(); ++i)
-                    if (ids[i] == tokenizer.unknown())
-                        reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
-                return reading;
-            },
-        .answer =
-            [&](const std::string& text) {
-                autograd::TextReader line(text + '\n');
-                translate_lines(translator, options, line, "this line");
-            }};
-    const auto source = [&](const std::string& text) {
-        std::vector<int32_t> ids = tokenizer.encode(text);
-        ids.push_back(translator.model.config.specials.end());
-        return ids;
-    };
-    const auto target = [&](const std::string& text) { return tokenizer.encode(text); };
     const models::TranslationOptions& o = options.translation;
-    kit::add_commands(prompt, translator.model, source, target, prompt.names,
-                      {.beam = o.beam, .alpha = o.alpha, .k = 0});
+    kit::Prompt prompt = kit::prompt_of(translator.model, "token", tokenizer, tokenizer, true,
+                                        {.beam = o.beam, .alpha = o.alpha, .k = 0});
+    prompt.read = [&](const std::string& line) {
+        const std::vector<int32_t> ids = tokenizer.encode(line);
+        const kit::Labels pieces = tokenizer.pieces(line);
+        kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ids[i] == tokenizer.unknown())
+                reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
+        return reading;
+    };
+    prompt.answer = [&](const std::string& text, const std::string& where) {
+        autograd::TextReader line(text + '\n');
+        translate_lines(translator, options, line, where);
+    };
     kit::converse(prompt);
 }
 

@@ -118,7 +118,7 @@ private:
             texts.push_back(shown.batch({i}));
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
-        const kit::Labels names = kit::token_names(tokenizer, tokenizer.size());
+        const kit::Labels names = kit::token_names(tokenizer);
         kit::Subject subject = kit::subject_of(model, texts, names, names);
         subject.samples = [this, lines] {
             kit::Labels all;
