@@ -120,7 +120,7 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
     return run.finish();
 }
 // --------------------------------------------------------------------------------------------------- test
-// The model's own answers, generated token by token.
+// The model's own answers, generated token by token; under mpirun, by every process.
 std::vector<models::Hypothesis> reverse(const models::Transformer& model, const std::vector<Sequence>& all) {
     return models::greedy(*model.start(autograd::Tokens::padded(all, models::kPad)), kMaxLength + 1);
 }
