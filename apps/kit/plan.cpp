@@ -107,10 +107,12 @@ static std::string about_sharing(const nn::DataParallel& parallel) {
                             counted(least + (is_even ? 0 : 1), "part"), " in each; ");
 }
 
+static int64_t without_padding(const autograd::Tokens& tokens) {
+    return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
+}
 // Those that a model learns to predict, if it predicts the next one; else those that it reads.
 static int64_t tokens_of(const Examples& part, const Plan& plan) {
-    const autograd::Tokens& tokens = plan.trial.causal ? part.targets : part.inputs[0];
-    return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
+    return without_padding(plan.trial.causal ? part.targets : part.inputs[0]);
 }
 
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
@@ -119,12 +121,13 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && nn::any(parallel.team(), seconds < 1); ++i) {
+        const std::vector batch{plan.trial.examples(done + 1 + i)};
         const auto start = std::chrono::steady_clock::now();
         nn::Gradients gradients(parallel);
-        for (const auto& part :
-             models::own_parts(parallel, 1, std::vector{plan.trial.examples(done + 1 + i)}, 1))
-            gradients.backward(
-                {plan.trial.loss(part, nn::Mode::train(autograd::Rng(0))), tokens_of(part, plan)}, part);
+        for (const auto& part : models::own_parts(parallel, 1, batch, 1))
+            if (without_padding(part.targets) > 0)  // a part may have no mask to fill
+                gradients.backward(
+                    {plan.trial.loss(part, nn::Mode::train(autograd::Rng(0))), tokens_of(part, plan)}, part);
         const nn::StepGradient found = gradients.sum();
         if (i == 1)
             tokens = seconds = measured = 0;

@@ -304,6 +304,12 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(best.word == "lamp");
     CHECK(best.probability > 0.5);
 
+    // A part of a batch, here a line, may have no mask.
+    const Result parts = run("fill", {"train", fresh, file, "--steps", "2", "--batch", "8", "--parts", "8",
+                                      "--save", folder / "parts"});
+    INFO(parts.err);
+    CHECK(parts.status == 0);
+
     // Stopped and resumed: the same bits.
     const std::string twice = folder / "twice";
     CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));

@@ -185,6 +185,20 @@ TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit]
     CHECK_THROWS_AS(printed(), autograd::Error);
 }
 
+TEST_CASE("plan: the time in which a batch is made is not measured", "[kit][training]") {
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    const std::vector<nn::NamedParameter> parameters = {{"x", x}};
+    const nn::DataParallel parallel(parameters);
+    std::vector<int64_t> tried;
+    kit::Plan plan;
+    plan.trial = trial_of(x, [&](int64_t step) {
+        tried.push_back(step);
+        usleep(step == 8 ? 1'100'000 : 0);  // longer than the plan measures
+    });
+    printed_by([&] { kit::print_plan(parallel, parameters, plan, false, 7, 10, 10); });
+    CHECK(tried == std::vector<int64_t>{8, 9, 10, 11});
+}
+
 TEST_CASE("plan: how many parts each process of a team has", "[kit][training]") {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     OfTwo team;
