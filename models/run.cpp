@@ -179,7 +179,7 @@ void Run::keep() {
     log_.add(now_);
     will_save(now_);
     if (now_.ends_epoch)
-        epoch = {.ended = epoch.ended + 1};
+        epoch = {.ended = epoch.ended + 1, .first = step() + 1};
     if (!folder.exists())
         return;
     if (now_.validation && training.best_step == step() && folder.writes())

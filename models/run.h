@@ -66,6 +66,7 @@ struct RunOptions {
 // How far a run has come in its data.
 struct Epoch {
     int64_t ended = 0;   // epochs before this one
+    int64_t first = 1;   // its first step
     int64_t tokens = 0;  // predicted in this one
     double loss_sum = 0;
 
@@ -75,6 +76,7 @@ struct Epoch {
     template <class Field>
     void visit(Field& field) {
         field("epoch", ended);
+        field("epoch_first", first);
         field("tokens", tokens);
         field("loss_sum", loss_sum);
     }

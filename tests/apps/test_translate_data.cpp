@@ -91,6 +91,34 @@ TEST_CASE("translate's data: a batch is a function of its step, and steps of sev
     }
 }
 
+TEST_CASE("translate's data: a run that continues begins with its epoch, and returns to it",
+          "[apps][translate]") {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (int64_t n = 1; n <= 7; ++n)
+        lines.emplace_back(words(n), words(n));
+    const ParallelText pairs = parallel_text(lines);
+    const text::Tokenizer tokenizer = learned(pairs);
+    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
+    for (const double dropout : {0.0, 0.5}) {
+        const auto ids = [](const Batches::Step& step) { return step.batches.at(0).src.ids(); };
+        Batches whole(corpus, tokenizer, 8, 2, dropout, 1);
+        std::vector<int64_t> firsts = {1};  // of the epochs
+        for (int64_t step = 1; firsts.size() < 7; ++step)
+            if (whole(step).ends_epoch)
+                firsts.push_back(step + 1);
+        const int64_t first = firsts[4];
+        Batches rest(corpus, tokenizer, 8, 2, dropout, 1, {.ended = 4, .first = first});
+        for (const int64_t step : {first, firsts[6], first + 1, int64_t{1}, first})
+            CHECK(ids(rest(step)) == ids(whole(step)));
+        // The fifth epoch begins where it is told to: those before it are not computed.
+        Batches elsewhere(corpus, tokenizer, 8, 2, dropout, 1, {.ended = 4, .first = 1000});
+        for (int i = 0; i < 2; ++i) {
+            CHECK(ids(elsewhere(1000)) == ids(whole(first)));
+            elsewhere(1100);
+        }
+    }
+}
+
 TEST_CASE("translate's data: a pair that dropout would make too long stays as it was", "[apps][translate]") {
     const ParallelText pairs = parallel_text({{"newest newest", "newest"}, {"newest", "newest newest"}});
     const text::Tokenizer tokenizer = learned(pairs);

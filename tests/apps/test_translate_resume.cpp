@@ -250,6 +250,7 @@ TEST_CASE("translate --accumulate: a step has so many batches, but no more than 
               Approx(std::stod(fields(steps[i], ',').at(1))).margin(1e-4));
     // The next batch is the first of the third one.
     CHECK(contains(translate({"info", f.run}).out, "training: step 2, epoch 2, "));
+    CHECK(contains(f.file("run", "last.safetensors"), "\"translate.epoch_first\":\"3\""));
 }
 
 TEST_CASE("translate: with any options, a stopped run resumes to the same bits",

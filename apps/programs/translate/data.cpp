@@ -100,13 +100,14 @@ std::string Corpus::fingerprint() const {
 }
 
 Batches::Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, int64_t accumulate,
-                 double bpe_dropout, uint64_t seed)
+                 double bpe_dropout, uint64_t seed, const models::Epoch& from)
     : corpus_(&corpus),
       tokenizer_(&tokenizer),
       accumulate_(accumulate),
       bpe_dropout_(bpe_dropout),
+      from_(from.first > 1 ? from : models::Epoch()),  // older checkpoints have no first step
       options_{.batch_tokens = batch_tokens, .seed = seed} {
-    begin_epoch(0, 1);
+    begin_epoch(from_.ended, from_.first);
 }
 
 void Batches::begin_epoch(int64_t epoch, int64_t first) {
@@ -119,10 +120,12 @@ void Batches::begin_epoch(int64_t epoch, int64_t first) {
     batches_ = corpus().batches(options_);
 }
 
-// With BPE dropout, epochs may differ in how many batches they have.
+// Epochs may differ in how many batches they have: with BPE dropout, or in a corpus of several buckets.
 Batches::Step Batches::operator()(int64_t step) {
+    if (step < from_.first)
+        from_ = {};
     if (step < first_)
-        begin_epoch(0, 1);
+        begin_epoch(from_.ended, from_.first);
     while (step >= first_ + steps())
         begin_epoch(options_.epoch + 1, first_ + steps());
     const int64_t begin = (step - first_) * accumulate_, end = std::min(begin + accumulate_, per_epoch());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/pairs.h"
+#include "models/run.h"
 #include "models/text/batches.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/parallel.h"
@@ -61,9 +62,10 @@ private:
 class Batches {
 public:
     // corpus and tokenizer must outlive it. accumulate: batches of a step. bpe_dropout: see EncodeOptions;
-    // each epoch splits words anew.
+    // each epoch splits words anew. from: where a run continues; no epoch before it is computed, unless an
+    // earlier step is asked for.
     Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, int64_t accumulate,
-            double bpe_dropout, uint64_t seed);
+            double bpe_dropout, uint64_t seed, const models::Epoch& from = {});
 
     struct Step {
         std::vector<models::Batch> batches;
@@ -81,6 +83,7 @@ private:
     const Tokenizer* tokenizer_;
     int64_t accumulate_, first_ = 1;  // the first step of the present epoch
     double bpe_dropout_;
+    models::Epoch from_;
     models::text::BatchOptions options_;
     std::optional<Corpus> divided_;  // with this epoch's BPE dropout
     std::vector<std::vector<int64_t>> batches_;

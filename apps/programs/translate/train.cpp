@@ -68,9 +68,9 @@ class Learner : Job {
 public:
     explicit Learner(const Job& job)
         : Job(job),
+          run_(folder, models::run_model(model, {}, data(), &tokenizer), options(), plan()),
           batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
-                   static_cast<uint64_t>(s.seed)),
-          run_(folder, models::run_model(model, {}, data(), &tokenizer), options(), plan()) {
+                   static_cast<uint64_t>(s.seed), run_.epoch) {
         if (folder.resumes())
             log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
         run_.plan.continues = what_continues();
@@ -267,10 +267,10 @@ private:
         loss = best;
     }
 
-    Batches batches_;
     std::string log_ = earlier_epochs("", 0);
     double bleu_ = 0;
     kit::Run run_;
+    Batches batches_;  // from the run's epoch on
 };
 
 }  // namespace
