@@ -161,7 +161,8 @@ Tensor glu(const Tensor& x, Activation activation) {
 
 // ---- two layers: out = h @ w2 + b2
 //
-// They exist to save memory: for backward the composition keeps h and the input of f, these ops only one of them.
+// They exist to save memory: for backward the composition keeps h and the input of f, these ops only one of
+// them.
 
 // dh = dout @ w2ᵀ
 static Tensor backward_of_h(const Product& p, Tensor& h, const Saved& w2, const Tensor& dout) {

@@ -126,8 +126,8 @@ public:
 
     // To be called after learn() if the step was the last of its epoch.
     void end_epoch() { now_.ends_epoch = true; }
-    // Whether a validation is due. Then the program gives its loss (smaller is better), and may say it in words
-    // of its own; "": the step and the loss.
+    // Whether a validation is due. Then the program gives its loss (smaller is better), and may say it in
+    // words of its own; "": the step and the loss.
     bool validates();
     void validated(double loss, const std::string& said = "");
 

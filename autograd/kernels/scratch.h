@@ -13,8 +13,8 @@ enum class Scratch { gemm_a, gemm_b, attention, partial, places, count };
 
 // At least n elements, 64-byte aligned, uninitialised, valid on this thread until the next call with
 // the same slot. It grows and is kept until scratch_trim or the thread's end, so a training step soon
-// allocates nothing. Not for destructors of static objects: they run after the main thread's end. Throws Error
-// if the system has no memory left.
+// allocates nothing. Not for destructors of static objects: they run after the main thread's end. Throws
+// Error if the system has no memory left.
 Real* scratch(Scratch slot, int64_t n);
 
 }  // namespace plaingrad::autograd::kernels
