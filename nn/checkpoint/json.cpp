@@ -57,7 +57,6 @@ struct Json::Value {
 
 struct Json::Whole {
     std::string text, where, hint;
-    std::string path = "";  // of the first value
     std::vector<Value> values = {};
 };
 
@@ -262,7 +261,10 @@ std::string Json::text_of(const std::string& path) {
     return text;
 }
 
-const Json::Value& Json::value() const { return whole_->values[index_]; }
+const Json::Value& Json::value() const {
+    static const Value missing = {{}, "null", 0, Kind::null};
+    return missing_ ? missing : whole_->values[index_];
+}
 Json::Kind Json::kind() const { return value().kind; }
 std::string_view Json::name() const { return value().name; }
 
@@ -305,13 +307,11 @@ Json Json::operator[](std::string_view name) const {
             whole_->values[i].used = true;
             return {whole_, i};
         }
-    const Whole none = {
-        "", whole_->where, whole_->hint, inner_path(path(), name), {{{}, "null", 1, Kind::null}}};
-    return {std::make_shared<Whole>(none), 0};
+    return {whole_, index_, std::string(name)};
 }
 
 std::string Json::path() const {
-    std::string path = whole_->path;
+    std::string path;
     for (std::size_t at = 0; at != index_;) {  // goes down to the item in which this value is
         const bool is_array = whole_->values[at].kind == Kind::array;
         int64_t number = 0;
@@ -319,7 +319,7 @@ std::string Json::path() const {
             ++number;
         path = is_array ? autograd::join(path, "[", number, "]") : inner_path(path, whole_->values[at].name);
     }
-    return path;
+    return missing_ ? inner_path(path, *missing_) : path;
 }
 
 void Json::fail(const std::string& complaint) const {

@@ -17,6 +17,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,7 @@ namespace plaingrad::nn::checkpoint {
 // A value, which keeps the whole text alive.
 class Json {
 public:
-    enum class Kind { object, array, string, number, boolean, null };
+    enum class Kind : uint8_t { object, array, string, number, boolean, null };
 
     static constexpr std::size_t kMaxLevels = 128;
     static constexpr std::size_t kMaxValues = std::size_t{1} << 23;
@@ -80,7 +81,8 @@ private:
     struct Whole;
     struct Value;
     class Reader;
-    Json(std::shared_ptr<const Whole> whole, std::size_t index) : whole_(std::move(whole)), index_(index) {}
+    Json(std::shared_ptr<const Whole> whole, std::size_t index, std::optional<std::string> missing = {})
+        : whole_(std::move(whole)), index_(index), missing_(std::move(missing)) {}
 
     const Value& value() const;
     std::string path() const;
@@ -91,6 +93,8 @@ private:
 
     std::shared_ptr<const Whole> whole_;
     std::size_t index_ = 0;  // of whole_'s values
+    // This is the null for a name that the object at index_ does not have.
+    std::optional<std::string> missing_;
 };
 
 // What an array or an object has, to loop over, without a list of them.

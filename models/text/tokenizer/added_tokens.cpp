@@ -51,13 +51,8 @@ void AddedTokens::add(AddedToken token, const Normalizer& normalizer) {
     token.pattern = token.normalized ? normalizer(token.content) : token.content;
     tokens_.push_back(std::move(token));
     const std::string& pattern = tokens_.back().pattern;
-    if (pattern.empty())
-        return;
-    auto& same = by_first_byte_[static_cast<unsigned char>(pattern[0])];
-    same.push_back(tokens_.size() - 1);
-    std::stable_sort(same.begin(), same.end(), [&](std::size_t a, std::size_t b) {
-        return tokens_[a].pattern.size() > tokens_[b].pattern.size();
-    });
+    if (!pattern.empty())
+        by_first_byte_[static_cast<unsigned char>(pattern[0])].emplace(pattern.size(), tokens_.size() - 1);
 }
 
 const AddedToken* AddedTokens::find(std::string_view content) const {
@@ -67,7 +62,7 @@ const AddedToken* AddedTokens::find(std::string_view content) const {
 }
 
 const AddedToken* AddedTokens::at_start(std::string_view text, bool normalized) const {
-    for (const std::size_t i : by_first_byte_[static_cast<unsigned char>(text[0])])
+    for (const auto& [size, i] : by_first_byte_[static_cast<unsigned char>(text[0])])
         if (tokens_[i].normalized == normalized && text.starts_with(tokens_[i].pattern))
             return &tokens_[i];
     return nullptr;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 
 #include "models/text/tokenizer/normalizer.h"
 #include "models/text/tokenizer/vocabulary.h"
@@ -41,7 +42,8 @@ private:
     const AddedToken* at_start(std::string_view text, bool normalized) const;
 
     std::vector<AddedToken> tokens_;
-    std::array<std::vector<std::size_t>, 256> by_first_byte_;  // the longest pattern first
+    // By the length of the pattern, the longest first.
+    std::array<std::multimap<std::size_t, std::size_t, std::greater<>>, 256> by_first_byte_;
 };
 
 }  // namespace plaingrad::models::text::tokenizer
