@@ -142,7 +142,8 @@ TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "
         CHECK(storage_statistics().bytes_in_use == before - (packed ? bytes / 2 : 0));
         const autograd::UsePrecision float32(Precision::float32);
         if (packed)
-            CHECK(error_of([&] { nn::pack_weight(p); }).starts_with("[packed weight] "));
+            CHECK(
+                error_of([&] { nn::pack_weight(p); }).starts_with("[pack_weight] " + p.name + " is packed "));
     }
 }
 
