@@ -185,6 +185,9 @@ std::string model_file(const std::string& path) {
     std::error_code none;
     if (!fs::is_directory(path, none))
         return path;
+    check_file(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
+               ": this is a folder from Hugging Face; "
+               "the programs generate, classify and fill read such folders");
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
         if (const std::string file = nn::checkpoint::in_folder(path, name);
             nn::checkpoint::certainly_exists(file))

@@ -45,7 +45,7 @@ void save(const std::string& path, const Model& model, const Metadata& extra = {
 
 // The file to open when a program is given `path`. For a run's folder: model.safetensors, which exists once
 // the run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
-// checkpoint. For a file: itself. Throws FileError for a folder that has none of them.
+// checkpoint. For a file: itself. Throws FileError for a folder from Hugging Face, or with none of them.
 std::string model_file(const std::string& path);
 
 // The tokenizer.json beside such a file. Throws FileError if there is none, or if it has not so many ids as

@@ -1,9 +1,11 @@
 #include "models/hugging_face/weights.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "nn/checkpoint/json.h"
+#include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -38,41 +40,16 @@ WeightFiles read_index(const std::string& folder, const std::string& index) {
 
 namespace fs = std::filesystem;
 
-// Files that hold a model, but not as it is read here. The first line that fits a name in the folder counts.
-struct Other {
-    std::string_view end;  // of the name
-    const char* advice;
-};
-constexpr const char* kAdapter =
-    "an adapter (LoRA) only changes another model; merge the two in Python: "
-    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW)";
-constexpr const char* kTorch =
-    "weights of torch.save are not read; convert them in Python, with the class that config.json names in "
-    "\"architectures\": transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)";
-constexpr const char* kTensorFlow =
-    "weights of TensorFlow or Flax are not read; take the model's model.safetensors instead, if there is "
-    "one, or "
-    "convert them in Python with transformers 4: "
-    "transformers.CLASS.from_pretrained(FOLDER, from_tf=True).save_pretrained(FOLDER); from_flax=True for "
-    ".msgpack";
-constexpr Other kOthers[] = {
-    {"adapter_config.json", kAdapter},
-    {"adapter_model.safetensors", kAdapter},
-    {"adapter_model.bin", kAdapter},
-    {".gguf",
-     "files of llama.cpp are not read; take the folder that this one was made from, with config.json and "
-     "model.safetensors"},
-    {".bin", kTorch},
-    {".bin.index.json", kTorch},
-    {".pth", kTorch},
-    {".pt", kTorch},
-    {".ckpt", kTorch},
-    {".h5", kTensorFlow},
-    {".msgpack", kTensorFlow},
-    {".safetensors",
-     "only model.safetensors is read, or the files that model.safetensors.index.json lists; if "
-     "this is one of several, download that index, too; if it is the whole model, rename it"},
-};
+// Whether a file begins so. (A folder or a pipe has no first bytes.)
+bool begins(const std::string& path, std::string_view begin) {
+    std::error_code error;
+    if (begin.empty() || !fs::is_regular_file(path, error))
+        return begin.empty();
+    nn::checkpoint::InputFile file(path);
+    std::string bytes;
+    file.append_to(bytes, std::min(file.size(), std::ssize(begin)));
+    return bytes == begin;
+}
 
 }  // namespace
 
@@ -89,10 +66,12 @@ void refuse_others(const std::string& folder) {
                 check_file(false, folder, ": this is a folder of Hugging Face's cache; the model is in ",
                            nn::checkpoint::in_folder(path, snapshot));
     }
-    for (const Other& other : kOthers)
-        for (const std::string& name : names)
-            check_file(!name.ends_with(other.end) || name == "model.safetensors",
-                       nn::checkpoint::in_folder(folder, name), ": ", other.advice);
+    for (const nn::checkpoint::Foreign& other : nn::checkpoint::foreign_files())
+        for (const std::string& name : names) {
+            const std::string path = nn::checkpoint::in_folder(folder, name);
+            const bool fits = !other.end.empty() && name.ends_with(other.end) && begins(path, other.begin);
+            check_file(!fits || name == "model.safetensors", path, ": this is ", other.words);
+        }
 }
 
 WeightFiles weight_files(const std::string& folder) {

@@ -78,31 +78,55 @@ std::string_view bytes_of(const T* data, int64_t n) {
     return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(n) * sizeof(T)};
 }
 
-// How files begin that are often taken for one, and what they are.
-constexpr const char* kTorchSave =
-    "a file of torch.save; in Python, safetensors.torch.save_file(state_dict, \"...\") writes one that can "
-    "be "
-    "read here";
+constexpr const char* kAdapter =
+    "an adapter (LoRA), which only changes another model; merge the two in Python: "
+    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW)";
+constexpr const char* kLlamaCpp =
+    "a file of llama.cpp, which is not read; "
+    "take the folder that it was made from, with config.json and model.safetensors";
+constexpr const char* kTorch =
+    "in torch.save's format, which is not read; "
+    "convert it in Python, with the class that config.json names in \"architectures\": "
+    "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER), "
+    "or without config.json: safetensors.torch.save_file(state_dict, \"...\")";
+constexpr const char* kTensorFlow =
+    "in a format of TensorFlow or Flax, which is not read; "
+    "take the model's model.safetensors instead, if there is one, "
+    "or convert it in Python with transformers 4: "
+    "transformers.CLASS.from_pretrained(FOLDER, from_tf=True).save_pretrained(FOLDER); "
+    "from_flax=True for .msgpack";
 constexpr const char* kHtml =
     "an HTML page, not the file; download it again: on its page there is a link for that";
-constexpr std::pair<std::string_view, const char*> kOthers[] = {
-    {"PK\x03\x04", kTorchSave},
-    {"\x80\x02", kTorchSave},
-    {"GGUF",
-     "a file of llama.cpp, which is not read; take the folder that it was made from, with config.json and "
-     "model.safetensors"},
-    {"\x89HDF", "an HDF5 file, as of TensorFlow; only safetensors files are read"},
-    {"version ", "the pointer of Git LFS to a file, not the file; `git lfs pull` downloads it"},
-    {"<!", kHtml},
-    {"<html", kHtml},
+constexpr Foreign kForeign[] = {
+    {"", "adapter_config.json", kAdapter},
+    {"", "adapter_model.safetensors", kAdapter},
+    {"", "adapter_model.bin", kAdapter},
+    {"GGUF", "", kLlamaCpp},
+    {"", ".gguf", kLlamaCpp},
+    {"PK\x03\x04", ".pt", kTorch},  // Portuguese texts, too, have names with .pt
+    {"\x80\x02", ".pt", kTorch},
+    {"", ".bin", kTorch},
+    {"", ".bin.index.json", kTorch},
+    {"", ".pth", kTorch},
+    {"", ".ckpt", kTorch},
+    {"\x89HDF", "", kTensorFlow},
+    {"", ".h5", kTensorFlow},
+    {"", ".msgpack", kTensorFlow},
+    {"version ", "", "the pointer of Git LFS to a file, not the file; `git lfs pull` downloads it"},
+    {"<!", "", kHtml},
+    {"<html", "", kHtml},
+    {"", ".safetensors",
+     "neither model.safetensors nor listed by model.safetensors.index.json; "
+     "if it is one of several, download that index, too; if it is the whole model, rename it"},
 };
 
 // From the first bytes of a file of `size` bytes.
 std::size_t header_length(std::string_view bytes, int64_t size, const std::string& where) {
     // The upper half of a length is zero; theirs is not. (A header of 640 bytes also begins with "\x80\x02".)
     const bool is_length = bytes.substr(0, kLengthBytes).ends_with(std::string_view("\0\0\0\0", 4));
-    for (const auto& [begin, words] : kOthers)
-        check_file(is_length || !bytes.starts_with(begin), where, ": this is ", words);
+    for (const Foreign& other : foreign_files())
+        check_file(is_length || other.begin.empty() || !bytes.starts_with(other.begin), where, ": this is ",
+                   other.words);
     check_file(bytes.size() >= kLengthBytes, where, ": ", bytes.size(),
                " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
     uint64_t length = 0;
@@ -130,6 +154,8 @@ Entry header_entry(const StateEntry& from, const std::string& path) {
 }
 
 }  // namespace
+
+std::span<const Foreign> foreign_files() { return kForeign; }
 
 SafeTensors::SafeTensors(ReadAt read_at, std::string where, Header header)
     : read_at_(std::move(read_at)), where_(std::move(where)), header_(std::move(header)) {

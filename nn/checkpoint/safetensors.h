@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,6 +25,14 @@ namespace plaingrad::nn::checkpoint {
 
 using autograd::Real;
 using autograd::Tensor;
+
+// What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by
+// the end of its name, and by both if there are both. The first of the table that fits counts.
+struct Foreign {
+    std::string_view begin, end;  // "": none
+    const char* words;            // after "this is"
+};
+std::span<const Foreign> foreign_files();
 
 // A file that is open, after all checks. Its numbers are read when they are wanted.
 class SafeTensors {

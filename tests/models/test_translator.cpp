@@ -313,7 +313,16 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
     refused(folder.path, "this folder has no model in it");
     const Folder other;
     other.write("model.gguf", "");
-    refused(other.path, "model.gguf: files of llama.cpp are not read");
+    refused(other.path, "model.gguf: this is a file of llama.cpp, which is not read");
+    const Folder of_others;  // whole, in one file or in several
+    for (const char* const name : {"config.json", "model-00001-of-00002.safetensors",
+                                   "model-00002-of-00002.safetensors", "model.safetensors.index.json"})
+        of_others.write(name, "");
+    const std::string its_programs =
+        of_others.path + ": this is a folder from Hugging Face; the programs generate, classify and fill";
+    refused(of_others.path, its_programs);
+    of_others.write("model.safetensors", "");
+    refused(of_others.path, its_programs);
     refused(folder / "none", "none");
     const Config config = {.src_vocabulary = 9,
                            .vocabulary = 9,

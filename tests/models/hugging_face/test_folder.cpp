@@ -464,7 +464,7 @@ TEST_CASE("hugging face folder: without config.json, what is there instead is na
     const auto error = [](const std::string& path) {
         return error_of([&] { const hugging_face::Folder opened(path); });
     };
-    CHECK(error(folder.path).starts_with(file + ": files of llama.cpp are not read"));
+    CHECK(error(folder.path).starts_with(file + ": this is a file of llama.cpp, which is not read"));
     CHECK(error(file).starts_with(file + ": this is a file of llama.cpp"));
     CHECK(contains(error(none), "none/config.json: cannot be opened"));
     const Spoiled s;

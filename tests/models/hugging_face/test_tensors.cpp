@@ -265,21 +265,22 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
           (folder / "none") + ": there is no such folder");
     CHECK(error() == folder.path + ": there is neither model.safetensors nor model.safetensors.index.json");
     folder.write("pytorch_model.bin", "");
-    CHECK(contains(error(),
-                   "pytorch_model.bin: weights of torch.save are not read; convert them in Python, "
-                   "with the class that config.json names in \"architectures\": "
-                   "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
+    CHECK(contains(
+        error(),
+        "pytorch_model.bin: this is in torch.save's format, which is not read; convert it in Python, "
+        "with the class that config.json names in \"architectures\": "
+        "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
 
     std::filesystem::remove(folder / "pytorch_model.bin");
     // What is there instead, and what to do, in one line.
     const std::pair<const char*, const char*> others[] = {
-        {"adapter_model.safetensors", "an adapter (LoRA) only changes another model; merge the two"},
-        {"adapter_config.json", "an adapter (LoRA) only changes another model; merge the two"},
-        {"model-q4.gguf", "files of llama.cpp are not read; take the folder"},
-        {"consolidated.00.pth", "weights of torch.save are not read; convert them"},
-        {"tf_model.h5", "weights of TensorFlow or Flax are not read"},
+        {"adapter_model.safetensors", "this is an adapter (LoRA), which only changes another model; merge"},
+        {"adapter_config.json", "this is an adapter (LoRA), which only changes another model; merge"},
+        {"model-q4.gguf", "this is a file of llama.cpp, which is not read; take the folder"},
+        {"consolidated.00.pth", "this is in torch.save's format, which is not read; convert it"},
+        {"tf_model.h5", "this is in a format of TensorFlow or Flax, which is not read"},
         {"model.fp16.safetensors", "if it is the whole model, rename it"},
-        {"model-00001-of-00002.safetensors", "if this is one of several, download that index, too"},
+        {"model-00001-of-00002.safetensors", "if it is one of several, download that index, too"},
     };
     for (const auto& [name, advice] : others) {
         const Folder other;
@@ -293,6 +294,20 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
             CHECK(contains(message, advice));
             CHECK_FALSE(contains(message, "\n"));
         }
+    }
+    // A name that ends with .pt may also be that of a Portuguese text.
+    const Folder portuguese;
+    std::filesystem::create_directories(portuguese / "folder.pt");
+    for (const char* const text : {"", "P", "Bom dia.\n", "\x80\x03"}) {
+        portuguese.write("train.pt", text);
+        CHECK(error_of([&] { weight_files(portuguese.path); }) ==
+              portuguese.path + ": there is neither model.safetensors nor model.safetensors.index.json");
+    }
+    for (const char* const begin : {"PK\x03\x04", "\x80\x02\x8a\x0al"}) {
+        portuguese.write("train.pt", begin);
+        CHECK(error_of([&] {
+                  weight_files(portuguese.path);
+              }).starts_with((portuguese / "train.pt") + ": this is in torch.save's format"));
     }
     const Folder cache;
     std::filesystem::create_directories(cache / "snapshots/0a1b");

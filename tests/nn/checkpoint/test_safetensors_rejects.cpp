@@ -57,12 +57,14 @@ TEST_CASE("safetensors: files that are too short, or with an impossible header",
     CHECK(contains(complaint(raw(uint64_t(0x3c))), "the header needs 60 bytes: there are 0"));
     CHECK(complaint(raw(~uint64_t(0))) ==
           "m.safetensors: this is no safetensors file: its first 8 bytes would be the length of a header, "
-          "and are "
-          "beyond the format's limit of 100000000");
-    CHECK(contains(complaint("PK\x03\x04 and so on"), "this is a file of torch.save; in Python"));
-    CHECK(contains(complaint("\x80\x02\x8a\x0al\xfc"), "this is a file of torch.save; in Python"));
+          "and are beyond the format's limit of 100000000");
+    CHECK(contains(complaint("PK\x03\x04 and so on"),
+                   "this is in torch.save's format, which is not read; convert it in Python"));
+    CHECK(contains(complaint("\x80\x02\x8a\x0al\xfc"),
+                   "this is in torch.save's format, which is not read; convert it in Python"));
     CHECK(contains(complaint("GGUF\x03 and so on"), "this is a file of llama.cpp, which is not read"));
-    CHECK(contains(complaint("\x89HDF\r\n\x1a\n"), "this is an HDF5 file"));
+    CHECK(contains(complaint("\x89HDF\r\n\x1a\n"),
+                   "this is in a format of TensorFlow or Flax, which is not read"));
     CHECK(contains(complaint("version https://git-lfs.github.com/spec/v1"), "the pointer of Git LFS"));
     CHECK(contains(complaint("<!DOCTYPE html><html>"), "this is an HTML page, not the file"));
     CHECK(contains(complaint("\x3c" + std::string(6, '\0') + "\xff"),
