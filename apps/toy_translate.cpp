@@ -132,12 +132,12 @@ void main_program(kit::Options& options) {
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    const bool built_in = s.data.empty();
-    kit::check_usage(built_in || !options.was_given("--pairs"),
+    kit::check_usage(s.data.empty() || !options.was_given("--pairs"),
                      "--pairs names built-in sentences, and --data others: give one of them");
     kit::check_usage(s.search.n_best <= s.search.beam, "--n-best ", s.search.n_best,
                      " must not be larger than --beam ", s.search.beam);
-    const models::RunFolder folder("toy_translate", s.run, options);
+    const models::RunFolder folder("toy_translate", s.run, options);  // with --resume, restores s
+    const bool built_in = s.data.empty();
     const auto pairs = built_in ? models::text::pairs_of(s.corpus == "en-fr" ? kFrench : kSpanish, "built in")
                                 : models::text::read_pairs(s.data[0]);
     const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.data[0]);

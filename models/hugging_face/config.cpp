@@ -106,7 +106,6 @@ void resolve_ids(Keys& k) {
 void resolve_classes(const std::string& path, Keys& k) {
     if (k.kind != Kind::classifier) {
         k.labels.clear();
-        k.pooled_dropout = -1;
         return;
     }
     check_file(k.problem_type.empty() || k.problem_type == "single_label_classification", path,

@@ -342,11 +342,7 @@ constexpr Key kKeys[] = {
     member("attention_probs_dropout_prob", kBert, kAttentionDropoutKey),
     member("attention_dropout", kRotary, kAttentionDropoutKey),
     {"classifier_dropout", kBert, [](J& j, Keys& k) { k.pooled_dropout = j.is_null() ? -1 : rate(j); },
-     [](const C& c) -> std::string {
-         if (c.kind != Kind::classifier)
-             return "";
-         return c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout);
-     }},
+     [](const C& c) { return c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout); }},
     {"id2label", kBert, [](J& j, Keys& k) { k.labels = labels(j); },
      [](const C& c) { return labels_of(c, true); }},
     ignored("label2id", kAll, "is id2label the other way round",

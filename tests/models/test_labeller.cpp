@@ -163,7 +163,10 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
 
     // Dropout before the new classifier is what the folder says of classifiers, not of its layers.
     std::string config = content(masked / "config.json");
-    masked.write("config.json", config.insert(config.find('{') + 1, "\n  \"classifier_dropout\": 0.25,"));
+    const std::string none = "\"classifier_dropout\": null";
+    REQUIRE(contains(config, none));
+    masked.write("config.json",
+                 config.replace(config.find(none), none.size(), "\"classifier_dropout\": 0.25"));
     CHECK(Labeller::based_on(masked.path, labels, rng).model.dropout.rate == models::Real(0.25));
     const std::size_t at = config.find("\"pad_token_id\": 0");
     REQUIRE(at != config.npos);
