@@ -11,12 +11,12 @@ nn                       1447
 nn/checkpoint            1632
 nn/parallel               473
 models                   3469
-models/hugging_face      1408
+models/hugging_face      1403
 models/text              4177
 apps                     7921
-product                 27123
+product                 27118
 files                     366
-tests                   57718'
+tests                   57721'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
