@@ -145,7 +145,8 @@ int run_program(const std::string& program, int argc, char** argv, const std::fu
         run_command(program, argc, argv, commands(), team);
         return 0;
     };
-    return run_in_team(program, argv[0], body, join);
+    return run_in_team(program, argv[0], std::ref(body),
+                       join);  // a copy could fail, outside of what reports it
 }
 
 }  // namespace plaingrad::kit

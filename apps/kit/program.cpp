@@ -159,7 +159,7 @@ int run_in_team(const std::string& program, const char* called,
             throw;
         }
     };
-    const int status = run(program, called, joins);
+    const int status = run(program, called, std::ref(joins));  // a copy could fail, as in options.cpp
     all_end =
         all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
     if (team && team->size() > 1 && !all_end)
