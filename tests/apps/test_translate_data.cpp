@@ -30,6 +30,14 @@ std::string words(int64_t n) {
     return sentence;
 }
 
+// Of one to seven words.
+ParallelText seven_pairs() {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (int64_t n = 1; n <= 7; ++n)
+        lines.emplace_back(words(n), words(n));
+    return parallel_text(lines);
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -62,10 +70,7 @@ TEST_CASE(
 
 TEST_CASE("translate's data: a batch is a function of its step, and steps of several end with the epoch",
           "[apps][translate]") {
-    std::vector<std::pair<std::string, std::string>> lines;
-    for (int64_t n = 1; n <= 7; ++n)
-        lines.emplace_back(words(n), words(n));
-    const ParallelText pairs = parallel_text(lines);
+    const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
     const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
     for (const double dropout : {0.0, 0.5}) {
@@ -93,10 +98,7 @@ TEST_CASE("translate's data: a batch is a function of its step, and steps of sev
 
 TEST_CASE("translate's data: a run that continues begins with its epoch, and returns to it",
           "[apps][translate]") {
-    std::vector<std::pair<std::string, std::string>> lines;
-    for (int64_t n = 1; n <= 7; ++n)
-        lines.emplace_back(words(n), words(n));
-    const ParallelText pairs = parallel_text(lines);
+    const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
     const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
     for (const double dropout : {0.0, 0.5}) {

@@ -13,8 +13,8 @@ nn/parallel               473
 models                   3469
 models/hugging_face      1403
 models/text              4177
-apps                     7921
-product                 27118
+apps                     7922
+product                 27119
 files                     366
 tests                   57721'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
