@@ -387,11 +387,10 @@ void Json::ignore() const {
 }
 
 void Json::check_all_used() const {
-    for (std::size_t i = index_ + 1; i < end(); ++i) {
-        const Json inner(whole_, i);
+    Json inner = *this;
+    for (++inner.index_; inner.index_ < end(); ++inner.index_)
         inner.require(inner.value().used || inner.name().data() == nullptr || inner.is_null(),
                       "is not supported");
-    }
 }
 
 // ---- text
