@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
 #include "autograd/broadcast.h"
 #include "autograd/inspect.h"
 #include "autograd/kernels/kernels.h"
@@ -81,7 +80,6 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
     sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds if a leaf has one
 
     const NoGrad no_grad;
-    const FloatControl ieee;  // also for what closures compute outside of kernels
     try {
         for (Ref<Node>& node : nodes) {  // outputs before inputs
             if (node->has_work())

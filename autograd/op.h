@@ -7,7 +7,6 @@
 //         Tensor out = Tensor::uninitialized(a.shape());
 //         const Real *x = a.data(), *y = b.data();
 //         Real* const to = out.mutable_data();
-//         const FloatControl ieee;  // the same bits, whatever rounding the caller has set
 //         for (int64_t i = 0; i < out.numel(); ++i)
 //             to[i] = x[i] * y[i];
 //         return with_backward("product", out, {&a, &b}, [da = a.sink(), db = b.sink(), a = a.save(),
@@ -30,7 +29,6 @@
 #include <vector>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
 #include "autograd/graph.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"

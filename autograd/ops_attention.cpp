@@ -57,7 +57,7 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
             .kv_row = k.size(2),
             .kv_spare = k.size(1) - keys_of(k, o),
             .kv_rows = o.kv_rows != nullptr ? o.kv_rows->data() : nullptr,
-            .scale = in_ieee_mode([&] { return static_cast<Real>(1 / std::sqrt(static_cast<double>(d))); }),
+            .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
             .mask = o.mask.view(),
             .group = o.n_heads / kv_heads(o),
             .dropout = o.dropout,

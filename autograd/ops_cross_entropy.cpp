@@ -37,12 +37,10 @@ Targets counted_targets(const Shape& logits, const Tokens& targets, const CrossE
 
 // Summed in double.
 Tensor mean_loss(const Tensor& losses, int64_t counted) {
-    return in_ieee_mode([&] {
-        double total = 0;
-        for (int64_t r = 0; r < losses.numel(); ++r)
-            total += static_cast<double>(losses.data()[r]);
-        return static_cast<Real>(total / static_cast<double>(counted));
-    });
+    double total = 0;
+    for (int64_t r = 0; r < losses.numel(); ++r)
+        total += static_cast<double>(losses.data()[r]);
+    return static_cast<Real>(total / static_cast<double>(counted));
 }
 
 }  // namespace
@@ -138,7 +136,6 @@ struct OutputLoss {
             return;
         Real* const sum = dbias.mutable_data();
         kernels::cpu().sum({1, n, v}, 1, dlogits, {sum});
-        const FloatControl ieee;
         for (std::size_t i = 0; i < bias_sum.size(); ++i)
             sum[i] = static_cast<Real>(bias_sum[i] += static_cast<double>(sum[i]));
     }

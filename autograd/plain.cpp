@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/base/float_control.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd::plain {
@@ -62,7 +61,6 @@ Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, c
 // loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_i log p_i),  p = softmax(logits)
 // Label smoothing s: Szegedy et al. 2016, §7.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
-    const FloatControl ieee;
     const int32_t ignore = options.ignore.value_or(targets.pad());
     const Tokens ids(targets.batch(), targets.length(), targets.ids(), ignore);
     Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (M), 0 where ignored
@@ -121,7 +119,7 @@ Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rn
 // allowed (B, 1, T, S): 1 where a query may see a key, else 0. A query that may see no key gets zeros.
 static Tensor attention_of_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& allowed,
                                  const AttentionOptions& options) {
-    const Real root = in_ieee_mode([&] { return std::sqrt(static_cast<Real>(q.size(3))); });
+    const Real root = std::sqrt(static_cast<Real>(q.size(3)));
     const Tensor scores = matmul(q, k, true) / root;                                    // (B, H, T, S)
     const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
     Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
 #include "autograd/base/hash.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/kernels/kernels.h"
@@ -45,10 +44,8 @@ uint64_t Rng::bits(uint64_t i) const { return mix(mix(key_ + kGolden * i) ^ key_
 double Rng::uniform(uint64_t i) const { return static_cast<double>(bits(i) >> 11) * 0x1p-53; }
 
 double Rng::normal(uint64_t i) const {
-    return in_ieee_mode([&] {
-        const double u = 1.0 - uniform(2 * i), angle = 2.0 * std::numbers::pi * uniform(2 * i + 1);
-        return std::sqrt(-2.0 * portable::log(u)) * portable::cos(angle);
-    });
+    const double u = 1.0 - uniform(2 * i), angle = 2.0 * std::numbers::pi * uniform(2 * i + 1);
+    return std::sqrt(-2.0 * portable::log(u)) * portable::cos(angle);
 }
 
 int64_t Rng::below(uint64_t i, int64_t n) const {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/random.h"
@@ -33,7 +32,6 @@ Tensor Tensor::from_function(const Shape& shape, const std::function<double(uint
     check(static_cast<bool>(f), "[Tensor::from_function] a function is needed: got an empty one");
     Tensor out = uninitialized(shape);
     parallel_for(0, out.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-        const FloatControl ieee;
         for (int64_t i = begin; i < end; ++i)
             out.storage_->data[i] = static_cast<Real>(f(static_cast<uint64_t>(i)));
     });

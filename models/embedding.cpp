@@ -2,14 +2,11 @@
 
 #include <cmath>
 
-#include "autograd/base/float_control.h"
 #include "nn/probe.h"
 
 namespace plaingrad::models {
 
-static Real root_of(int64_t d_model) {
-    return autograd::in_ieee_mode([&] { return static_cast<Real>(std::sqrt(static_cast<double>(d_model))); });
-}
+static Real root_of(int64_t d_model) { return static_cast<Real>(std::sqrt(static_cast<double>(d_model))); }
 
 InputEmbedding::InputEmbedding(const Config& c, int64_t vocabulary, const Rng& rng)
     : tokens(vocabulary, c.block.d_model, rng.fork("tokens"), c.block.init),

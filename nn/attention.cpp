@@ -14,8 +14,8 @@ int64_t head_dim(int64_t d_model, int64_t n_heads, const MultiHeadOptions& o) {
 }
 
 // The projections of queries, of keys and of values: H*D, G*D and G*D columns.
-std::vector<Part> projections(const char* layer, int64_t d_model, int64_t n_heads,
-                              const MultiHeadOptions& o) {
+std::vector<Projection> projections(const char* layer, int64_t d_model, int64_t n_heads,
+                                    const MultiHeadOptions& o) {
     check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0), "[", layer, "] d_model = ", d_model,
           " must be a multiple of n_heads = ", n_heads);
     check(o.head_dim >= 0, "[", layer, "] head_dim must not be negative: got ", o.head_dim);
@@ -25,8 +25,9 @@ std::vector<Part> projections(const char* layer, int64_t d_model, int64_t n_head
     return {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}};
 }
 
-Linear joint(int64_t d_model, const std::vector<Part>& parts, const Rng& rng, const MultiHeadOptions& o) {
-    return side_by_side(d_model, parts, rng, {.bias = o.bias, .init = o.init});
+Linear joint(int64_t d_model, const std::vector<Projection>& projections, const Rng& rng,
+             const MultiHeadOptions& o) {
+    return side_by_side(d_model, projections, rng, {.bias = o.bias, .init = o.init});
 }
 
 Linear output_projection(int64_t width, int64_t d_model, const Rng& rng, const MultiHeadOptions& o) {

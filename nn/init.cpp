@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "autograd/base/float_control.h"
-
 namespace plaingrad::nn {
 
 Tensor uniform(const Shape& shape, double bound, const Rng& rng) {
@@ -16,12 +14,8 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
 
 constexpr double kSmallDeviation = 0.02;
 
-static double inverse_root(int64_t n) {
-    return autograd::in_ieee_mode([&] { return 1 / std::sqrt(static_cast<double>(n)); });
-}
-static double xavier_bound(int64_t in, int64_t out) {
-    return autograd::in_ieee_mode([&] { return std::sqrt(6.0 / static_cast<double>(in + out)); });
-}
+static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
+static double xavier_bound(int64_t in, int64_t out) { return std::sqrt(6.0 / static_cast<double>(in + out)); }
 
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
     switch (init) {
@@ -49,7 +43,6 @@ Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
 void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers) {
     if (init != Init::gpt2)
         return;
-    const autograd::FloatControl ieee;
     Real* const values = matrix->mutable_data();
     const Real scale = static_cast<Real>(inverse_root(2 * n_layers));
     for (int64_t i = 0; i < matrix->numel(); ++i)

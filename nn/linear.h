@@ -30,10 +30,11 @@ struct Linear {
 
 // Several layers of one input as one, so that one product computes all of them: their weights and biases side
 // by side, each with initial values of its own, from rng.fork(name).
-struct Part {
+struct Projection {
     const char* name;
     int64_t out;
 };
-Linear side_by_side(int64_t in, const std::vector<Part>& parts, const Rng& rng, const LinearOptions& o);
+Linear side_by_side(int64_t in, const std::vector<Projection>& projections, const Rng& rng,
+                    const LinearOptions& o);
 
 }  // namespace plaingrad::nn

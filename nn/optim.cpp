@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/broadcast.h"
@@ -171,19 +170,17 @@ double grad_norm(const std::vector<NamedParameter>& parameters) {
     for_each(pieces.size(), [&](std::size_t i) {
         squares[i] = kernels::cpu().sum_of_squares(pieces[i].first, pieces[i].second);
     });
-    return autograd::in_ieee_mode(
-        [&] { return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0)); });
+    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 double clip_scale(double norm, double max_norm) {
     check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
-    return autograd::in_ieee_mode(
-        [&] { return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm; });
+    return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm;
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
     const double norm = grad_norm(parameters);
-    const Real factor = autograd::in_ieee_mode([&] { return real(clip_scale(norm, max_norm)); });
+    const Real factor = real(clip_scale(norm, max_norm));
     for (const NamedParameter& p : unique_parameters(parameters)) {
         if (factor == 1 || !p.tensor.has_grad())
             continue;

@@ -1,14 +1,11 @@
 #include "nn/pooling.h"
 
-#include "autograd/base/float_control.h"
-
 namespace plaingrad::nn {
 
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
     autograd::check(x.rank() == 3 && std::ssize(lengths) == x.size(0),
                     "[mean_of_tokens] a length for each text: got ", lengths.size(), " for x ", x.shape());
     const int64_t batch = x.size(0), length = x.size(1);
-    const autograd::FloatControl ieee;
     std::vector<Real> shares;  // (B, T)
     for (const int32_t n : lengths) {
         autograd::check(n >= 1 && n <= length, "[mean_of_tokens] a length must be from 1 to ", length,

@@ -1,6 +1,5 @@
 #include "nn/positional_encoding.h"
 
-#include "autograd/base/float_control.h"
 #include "autograd/base/portable_math.h"
 
 namespace plaingrad::nn {
@@ -8,7 +7,6 @@ namespace plaingrad::nn {
 // With an odd d the last column is a sine without its cosine.
 static Tensor sinusoid_table(int64_t max_length, int64_t d) {
     namespace portable = autograd::portable;
-    const autograd::FloatControl ieee;
     Tensor table = Tensor::uninitialized({max_length, d});
     Real* values = table.mutable_data();
     for (int64_t i = 0; i < d; ++i) {

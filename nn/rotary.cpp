@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
 
@@ -76,7 +75,6 @@ void check_options(const RotaryOptions& o, int64_t head_dim) {
 Rotary::Rotary(int64_t max_length, int64_t head_dim_, const RotaryOptions& o) : head_dim(head_dim_) {
     check_options(o, head_dim);
     const int64_t width = o.width > 0 ? o.width : head_dim, half = width / 2;
-    const autograd::FloatControl ieee;
     std::vector<float> frequencies;
     for (int64_t i = 0; i < half; ++i)
         frequencies.push_back(frequency_of(i, width, o));

@@ -12,7 +12,6 @@
 #include <numbers>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
 #include "autograd/base/portable_math.h"
 
 namespace plaingrad::nn {
@@ -34,11 +33,9 @@ struct WarmupInverseSqrt {
         autograd::check(step >= 1 && warmup >= 1 && d_model >= 1,
                         "[schedule] step, warm-up and d_model count from 1: got ", step, ", ", warmup,
                         " and ", d_model);
-        return autograd::in_ieee_mode([&] {
-            const double s = static_cast<double>(step), w = static_cast<double>(warmup);
-            return factor / std::sqrt(static_cast<double>(d_model)) *
-                   std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
-        });
+        const double s = static_cast<double>(step), w = static_cast<double>(warmup);
+        return factor / std::sqrt(static_cast<double>(d_model)) *
+               std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
     }
 };
 
@@ -51,14 +48,12 @@ struct CosineSchedule {
     double lr_end = 0;
     double operator()(int64_t step) const {
         autograd::check(step >= 1, "[schedule] steps count from 1: got ", step);
-        return autograd::in_ieee_mode([&] {
-            if (step <= warmup)
-                return lr * static_cast<double>(step) / static_cast<double>(warmup);
-            if (step >= total)
-                return lr_end;
-            const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
-            return lr_end + (lr - lr_end) * 0.5 * (1 + autograd::portable::cos(std::numbers::pi * done));
-        });
+        if (step <= warmup)
+            return lr * static_cast<double>(step) / static_cast<double>(warmup);
+        if (step >= total)
+            return lr_end;
+        const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+        return lr_end + (lr - lr_end) * 0.5 * (1 + autograd::portable::cos(std::numbers::pi * done));
     }
 };
 

@@ -6,14 +6,14 @@
 
 namespace plaingrad::autograd {
 
-std::string join(std::initializer_list<Part> parts) {
+std::string join(std::initializer_list<Printable> parts) {
     TextWriter text;
     text.imbue(std::locale::classic());  // 12345, and not 12.345 where the host program speaks German
-    for (const Part& part : parts)
+    for (const Printable& part : parts)
         part.print(text, part.value);
     return text.str();
 }
 
-void fail(std::initializer_list<Part> parts) { throw Error(join(parts)); }
+void fail(std::initializer_list<Printable> parts) { throw Error(join(parts)); }
 
 }  // namespace plaingrad::autograd

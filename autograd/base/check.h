@@ -18,12 +18,12 @@ struct Error : std::runtime_error {
 
 // A value and how to print it, with its type erased, so that each `check` compiles to a few pointers and not
 // to a string stream of its own, which took a sixth of the compile time of most files.
-struct Part {
+struct Printable {
     template <class T>
-    Part(const T& v)
+    Printable(const T& v)
         : value(&v),
           print([](std::ostream& out, const void* p) { out << unsigned_nan(*static_cast<const T*>(p)); }) {}
-    Part(const char* text)
+    Printable(const char* text)
         : value(text), print([](std::ostream& out, const void* p) { out << static_cast<const char*>(p); }) {}
 
     const void* value;
@@ -39,13 +39,13 @@ private:
     static double unsigned_nan(double v) { return std::isnan(v) ? std::fabs(v) : v; }
 };
 
-std::string join(std::initializer_list<Part> parts);
-[[noreturn]] void fail(std::initializer_list<Part> parts);
+std::string join(std::initializer_list<Printable> parts);
+[[noreturn]] void fail(std::initializer_list<Printable> parts);
 
 // All parts, one after the other, as one string.
 template <class... Parts>
 std::string join(const Parts&... parts) {
-    return join(std::initializer_list<Part>{parts...});
+    return join(std::initializer_list<Printable>{parts...});
 }
 
 // Throws Error made of all parts unless `condition` holds. The parts are converted to text only then.

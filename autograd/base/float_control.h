@@ -1,11 +1,8 @@
-// The processor's rounding control register, set to IEEE defaults while the library computes.
+// The processor's floating-point control register, set to IEEE defaults in each chunk of a parallel_for.
 //
 // A program that was linked with -ffast-math, or a library it loads, may have switched on "flush
-// subnormals to zero" for its threads. Results would then depend on who calls us, and on which
-// thread a chunk runs. Subnormals stay on here, and the caller's setting comes back afterwards.
-//
-// parallel_for and backward do this themselves. Code outside of them creates a FloatControl where what it
-// computes with, and what it computes, lies in memory; else it calls in_ieee_mode.
+// subnormals to zero" for its threads. Results would then depend on which thread a chunk runs on. Subnormals
+// stay on here, and the thread's own setting comes back afterwards.
 #pragma once
 
 #include <cstdint>
@@ -53,19 +50,5 @@ private:
 #endif
     Register saved_;
 };
-
-// f(), computed with the defaults. A compiler does not know that arithmetic depends on that register, and may
-// move what it computes from arguments to before the change, or a result to after it. It moves nothing across
-// a call of a function that is not inlined and touches memory ("memory" says that it may).
-template <class F>
-[[gnu::noinline]] auto called_in_place(const F& f) {
-    asm volatile("" : : : "memory");
-    return f();
-}
-template <class F>
-auto in_ieee_mode(const F& f) {
-    const FloatControl ieee;
-    return called_in_place(f);
-}
 
 }  // namespace plaingrad::autograd

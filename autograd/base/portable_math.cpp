@@ -11,7 +11,7 @@ namespace {
 constexpr double kLn2[] = {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
 constexpr double kHalfPi[] = {0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
 
-// To the nearest integer, whatever the rounding mode.
+// To the nearest integer.
 double rounded(double x) { return std::floor(x + 0.5); }
 
 // sin(x + quarter π/2), by Taylor's series on what is left of x beside multiples of π/2

@@ -119,18 +119,16 @@ double sum_of_squares(int64_t n, const Real* x) {
         for (int64_t l = 0; l < kLanes; ++l)
             lane[l] = lane[l] + static_cast<double>(values[l]) * static_cast<double>(values[l]);
     };
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        add(x + i);
+    Real rest[kLanes] = {};
+    for (int64_t l = 0; i + l < n; ++l)
+        rest[l] = x[i + l];
+    add(rest);
     double total = 0;
-    parallel_for(0, 1, 1, [&](int64_t, int64_t) {  // one chunk: for its rounding mode, not for its threads
-        int64_t i = 0;
-        for (; i + kLanes <= n; i += kLanes)
-            add(x + i);
-        Real rest[kLanes] = {};
-        for (int64_t l = 0; i + l < n; ++l)
-            rest[l] = x[i + l];
-        add(rest);
-        for (const double partial : lane)
-            total = total + partial;
-    });
+    for (const double partial : lane)
+        total = total + partial;
     return total;
 }
 

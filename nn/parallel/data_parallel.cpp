@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "autograd/base/float_control.h"
 #include "autograd/broadcast.h"
 #include "nn/optim.h"
 #include "nn/parallel/parts.h"
@@ -166,15 +165,13 @@ StepGradient Gradients::sum() {
     const std::vector<double> told = gather(team, told_);
     if (parts > 1)
         give_gradients(team.size() == 1 ? sums_->sums[0] : all_reduce(team, parts, sums_->sums), learning_);
-    return autograd::in_ieee_mode([&]() -> StepGradient {
-        double loss = 0, terms = 0, tokens = 0;
-        for (std::size_t i = 0; i < told.size(); i += 3)
-            loss += told[i], terms += told[i + 1], tokens += told[i + 2];
-        check(terms > 0, "[train] a step has nothing to learn from: ",
-              is_whole_ ? "its loss is empty" : "all of its parts are empty");
-        const double scale = is_whole_ ? 1 : 1 / terms;
-        return {loss * scale, static_cast<int64_t>(tokens), grad_norm(parallel_.parameters()) * scale, scale};
-    });
+    double loss = 0, terms = 0, tokens = 0;
+    for (std::size_t i = 0; i < told.size(); i += 3)
+        loss += told[i], terms += told[i + 1], tokens += told[i + 2];
+    check(terms > 0, "[train] a step has nothing to learn from: ",
+          is_whole_ ? "its loss is empty" : "all of its parts are empty");
+    const double scale = is_whole_ ? 1 : 1 / terms;
+    return {loss * scale, static_cast<int64_t>(tokens), grad_norm(parallel_.parameters()) * scale, scale};
 }
 
 }  // namespace plaingrad::nn

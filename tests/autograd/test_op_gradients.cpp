@@ -33,7 +33,6 @@ Tensor product(const Tensor& a, const Tensor& b) {
     Tensor out = Tensor::uninitialized(a.shape());
     const Real *x = a.data(), *y = b.data();
     Real* const to = out.mutable_data();
-    const FloatControl ieee;  // the same bits, whatever rounding the caller has set
     for (int64_t i = 0; i < out.numel(); ++i)
         to[i] = x[i] * y[i];
     return with_backward(

@@ -1,7 +1,6 @@
 // Properties of every operation in the table: its bits depend only on its inputs, and it reads no
 // uninitialised memory.
 #include <algorithm>
-#include <cfenv>
 #include <thread>
 
 #include "autograd/kernels/scratch.h"
@@ -135,40 +134,6 @@ TEST_CASE("ops: the same bits on every instruction set and with any number of th
         const Threads three(3);
         INFO(row.op << ", " << row.detail << ", three threads");
         CHECK(same_bits(run(row), expected));
-    }
-}
-
-TEST_CASE("ops: the caller's rounding mode changes no bit", "[ops][bits]") {
-    for (const OpRow& row : all_rows()) {
-        const Tensor start = random(row.call(row.inputs).shape(), 99);
-        const std::vector<Real> expected = run(row, leaves(row), start);
-        std::fesetround(FE_UPWARD);
-        const std::vector<Real> upward = run(row, leaves(row), start);
-        std::fesetround(FE_TONEAREST);
-        INFO(row.op << ", " << row.detail);
-        CHECK(same_bits(upward, expected));
-    }
-}
-
-TEST_CASE("ops: nor in their plain form, nor in new tensors", "[ops][bits][plain]") {
-    const auto new_tensors = [] {
-        return std::pair(Tensor::arange(-3, 3, 0.007).to_vector(), Tensor::randn({500}, Rng(1)).to_vector());
-    };
-    const auto expected_tensors = new_tensors();
-    std::fesetround(FE_UPWARD);
-    const auto upward_tensors = new_tensors();
-    std::fesetround(FE_TONEAREST);
-    CHECK(same_bits(upward_tensors.first, expected_tensors.first));
-    CHECK(same_bits(upward_tensors.second, expected_tensors.second));
-    const autograd::Plain plain;
-    for (const OpRow& row : all_rows()) {
-        const Tensor start = random(row.call(row.inputs).shape(), 99);
-        const std::vector<Real> expected = run(row, leaves(row), start);
-        std::fesetround(FE_UPWARD);
-        const std::vector<Real> upward = run(row, leaves(row), start);
-        std::fesetround(FE_TONEAREST);
-        INFO(row.op << ", " << row.detail);
-        CHECK(same_bits(upward, expected));
     }
 }
 

@@ -1,5 +1,4 @@
 // The same bits: at any number of threads, on every instruction set, from every compiler.
-#include <cfenv>
 
 #include "tests/catch.h"
 #include "tests/models/small.h"
@@ -146,23 +145,6 @@ TEST_CASE("bits: models with one stack, on every instruction set", "[models][bit
         const Threads threads(2);
         check_same(one_stack_runs(4, 2), expected);
     });
-}
-
-TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[models][bits]") {
-    // 12 wide: the factor of the embeddings, √12, is rounded; so are the shares of a text's tokens in its
-    // mean.
-    const auto run = [] {
-        return std::vector<Run>{run_of<Transformer>(small("paper"), 4, 4),
-                                run_of<Classifier>(with_classes(small_stack("bert"), 2), 4, 4)};
-    };
-    const std::vector<Run> expected = run();
-    for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
-        std::fesetround(mode);
-        const std::vector<Run> others = run();
-        std::fesetround(FE_TONEAREST);
-        INFO("mode " << mode);
-        check_same(others, expected);
-    }
 }
 
 // ---- Golden hashes: written down once, equal on every machine and from every compiler.

@@ -1,7 +1,6 @@
 // Learning rates: the first steps, the peak, the end.
 #include "nn/schedule.h"
 
-#include <cfenv>
 #include <cmath>
 
 #include "tests/autograd/values.h"
@@ -39,22 +38,6 @@ TEST_CASE("schedule: the paper's warm-up and inverse square root", "[nn][schedul
     CHECK(contains(error_of([&] { lr(-5); }), "from 1"));
     CHECK(contains(error_of([&] { WarmupInverseSqrt{.warmup = 0}(1); }), "from 1"));
     CHECK(contains(error_of([&] { WarmupInverseSqrt{.d_model = 0}(1); }), "from 1"));
-}
-
-TEST_CASE("schedules: the caller's rounding mode changes no bit", "[nn][schedule][bits]") {
-    const auto rates = [] {
-        std::vector<double> all;
-        for (int64_t step = 1; step < 300; ++step) {
-            all.push_back(WarmupInverseSqrt{.d_model = 12, .warmup = 100}(step));
-            all.push_back(CosineSchedule{.lr = 0.003, .total = 300, .warmup = 70}(step));
-        }
-        return all;
-    };
-    const std::vector<double> expected = rates();
-    std::fesetround(FE_UPWARD);
-    const std::vector<double> upward = rates();
-    std::fesetround(FE_TONEAREST);
-    CHECK(upward == expected);
 }
 
 TEST_CASE("schedule: cosine", "[nn][schedule]") {

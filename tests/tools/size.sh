@@ -5,18 +5,18 @@
 # usage: size.sh     (in the repository's root)
 # Pages to read (one_page, examples), generated tables and texts count in no room.
 table='room                    limit
-autograd                 3458
-autograd/kernels         3138
-nn                       1447
-nn/checkpoint            1632
-nn/parallel               473
-models                   3469
+autograd                 3435
+autograd/kernels         3136
+nn                       1430
+nn/checkpoint            1631
+nn/parallel               470
+models                   3466
 models/hugging_face      1403
 models/text              4177
 apps                     7922
-product                 27119
+product                 27070
 files                     366
-tests                   57721'
+tests                   57648'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

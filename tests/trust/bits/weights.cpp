@@ -8,9 +8,8 @@
 //     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
 //     weights busy              how much longer 8 threads take than 1 while two others keep the processors
 //
-// CALLER=up|down|zero|flush: trains in a thread whose floating-point control register is set so.
+// FLUSH=1: trains in a thread that flushes subnormals to zero, as after -ffast-math.
 #include <atomic>
-#include <cfenv>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -113,19 +112,11 @@ void flush_subnormals() {
 #endif
 }
 
-void set_control(const std::string& caller) {
-    if (caller == "flush")
-        flush_subnormals();
-    else if (!caller.empty())
-        std::fesetround(caller == "up" ? FE_UPWARD : caller == "down" ? FE_DOWNWARD : FE_TOWARDZERO);
-}
-
 void print(const std::vector<Kind>& kinds) {
-    const char* const caller = std::getenv("CALLER");
+    if (std::getenv("FLUSH") != nullptr)
+        flush_subnormals();
     for (const auto& [name, hash_of] : kinds) {
-        set_control(caller != nullptr ? caller : "");
         const uint64_t h = hash_of();
-        std::fesetround(FE_TONEAREST);
         std::printf("%s %016" PRIx64 "\n", name.c_str(), h);
         std::fflush(stdout);
     }
