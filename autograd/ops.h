@@ -169,9 +169,6 @@ Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 // layer_norm(residual(x, y, p, rng), gain, bias, eps)
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps = Real(1e-5));
-// rms_norm(residual(x, y, p, rng), gain, eps)
-Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
-                         Real eps = Real(1e-5));
 
 struct RotaryOptions {
     int64_t n_heads = 1, head_dim = 0;  // H and D: the first H*D columns of x are heads

@@ -73,16 +73,6 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
     return normalized("rms_norm", x, {}, gain, {}, {.rows = 0, .n = 0, .eps = eps, .centred = false});
 }
 
-Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
-                         Real eps) {
-    check_residual("residual_rms_norm", x, y, p);
-    check_norm("residual_rms_norm", x, gain, {}, eps);
-    if (Plain::active())
-        return plain::residual_rms_norm(x, y, p, rng, gain, eps);
-    return normalized("residual_rms_norm", x, y, gain, {},
-                      {.rows = 0, .n = 0, .eps = eps, .p = p, .key = rng.key(), .centred = false});
-}
-
 // out = x + dropout(y)        dx = dout,  dy = dout where y was kept, scaled
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) {
     check_residual("residual", x, y, p);

@@ -108,11 +108,6 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
     return plain::layer_norm(plain::residual(x, y, p, rng), gain, bias, eps);
 }
 
-Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
-                         Real eps) {
-    return plain::rms_norm(plain::residual(x, y, p, rng), gain, eps);
-}
-
 // ------------------------------------------------------------------------------------------- attention
 
 // softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, for each head

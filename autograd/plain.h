@@ -41,8 +41,6 @@ Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryOptions& options
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps);
-Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
-                         Real eps);
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options);
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options);

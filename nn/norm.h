@@ -45,9 +45,9 @@ struct Norm {
         return kind == NormKind::rms ? autograd::rms_norm(x, gain, eps)
                                      : autograd::layer_norm(x, gain, bias, eps);
     }
-    // (*this)(x + dropout(y, p, rng)), fused: what follows each sub-layer of a post-norm Transformer.
+    // (*this)(x + dropout(y, p, rng)): what follows each sub-layer of a post-norm Transformer.
     Tensor of_residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) const {
-        return kind == NormKind::rms ? autograd::residual_rms_norm(x, y, p, rng, gain, eps)
+        return kind == NormKind::rms ? (*this)(autograd::residual(x, y, p, rng))
                                      : autograd::residual_norm(x, y, p, rng, gain, bias, eps);
     }
     void visit(Visitor& v) const {

@@ -192,8 +192,6 @@ void OpTable::fused() {
             [=](const Inputs& x) { return residual(x[0], x[1], rate, rng); });
         row("residual_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2), in({17})},
             [=](const Inputs& x) { return residual_norm(x[0], x[1], rate, rng, x[2], x[3]); });
-        row("residual_rms_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2)},
-            [=](const Inputs& x) { return residual_rms_norm(x[0], x[1], rate, rng, x[2]); });
     }
     const Tensor turns = in({9, 4});
     for (const RotaryOptions o : {RotaryOptions{.n_heads = 2, .head_dim = 5}, {1, 4}, {3, 4, 2}, {1, 13, 6}})

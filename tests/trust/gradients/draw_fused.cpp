@@ -59,7 +59,7 @@ Case norm(Dice& draw) {
     const Real p = draw.one_in(2) ? Real(0.3) : 0;
     Case c("", n == 1 || p > 0);
     const Tensor x = c.leaf(numbers(draw, s)), gain = c.leaf(numbers(draw, {n}, 0.5, 2));
-    switch (draw.below(4)) {
+    switch (draw.below(3)) {
         case 0: {
             c.name = "layer_norm";
             const Tensor bias = draw.one_in(2) ? c.leaf(numbers(draw, {n})) : Tensor();
@@ -70,16 +70,10 @@ Case norm(Dice& draw) {
             c.name = "rms_norm";
             c.f = [=] { return rms_norm(x, gain, eps); };
             break;
-        case 2: {
+        default: {
             c.name = "residual_norm";
             const Tensor y = c.leaf(numbers(draw, s)), bias = c.leaf(numbers(draw, {n}));
             c.f = [=] { return residual_norm(x, y, p, rng, gain, bias, eps); };
-            break;
-        }
-        default: {
-            c.name = "residual_rms_norm";
-            const Tensor y = c.leaf(numbers(draw, s));
-            c.f = [=] { return residual_rms_norm(x, y, p, rng, gain, eps); };
         }
     }
     return c;

@@ -44,11 +44,6 @@ void draw_residual_norm(OpCase& c, Dice& draw) {
     c.returns([=] { return residual_norm(i.x, i.y, i.p, i.rng, i.gain, i.bias, i.eps); });
 }
 
-void draw_residual_rms_norm(OpCase& c, Dice& draw) {
-    const NormInputs i(c, draw, false, true);
-    c.returns([=] { return residual_rms_norm(i.x, i.y, i.p, i.rng, i.gain, i.eps); });
-}
-
 void draw_residual(OpCase& c, Dice& draw) {
     const Shape s = any_shape(draw, 0, 4);
     const Rng rng = draw.fork();
@@ -169,7 +164,6 @@ void add_layers(OpKinds& kinds) {
     kinds["layer_norm"] = draw_layer_norm;
     kinds["rms_norm"] = draw_rms_norm;
     kinds["residual_norm"] = draw_residual_norm;
-    kinds["residual_rms_norm"] = draw_residual_rms_norm;
     kinds["residual"] = draw_residual;
     kinds["rotary"] = draw_rotary;
     kinds["attention"] = draw_attention;

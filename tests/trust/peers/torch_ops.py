@@ -287,7 +287,7 @@ OPS = {
     'feed_forward': lambda c: feed_forward(c, activation), 'gated_feed_forward': lambda c: feed_forward(c, glu),
     'glu': lambda c: glu(c, c['x']),
     'layer_norm': lambda c: layer_norm(c, c['x']), 'rms_norm': lambda c: rms_norm(c, c['x']),
-    'residual_norm': lambda c: layer_norm(c, residual(c)), 'residual_rms_norm': lambda c: rms_norm(c, residual(c)),
+    'residual_norm': lambda c: layer_norm(c, residual(c)),
     'rotary': rotary, 'attention': lambda c: attention(c, c['q'], c['k'], c['v']), 'self_attention': self_attention,
     'cross_attention': cross_attention,
 }

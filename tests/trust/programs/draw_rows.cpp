@@ -66,16 +66,9 @@ void draw_residual_norm(Draw& d) {
     const Rng rng = d.fork();
     const int gain = d.like({n});
     const double size = 4 * d.size_of(gain);
-    const bool centred = d.chance(0.6);
     const Terms terms = [=](const Inputs& in) {
-        return terms_of_norm(residual(in[0], in[1], p, rng), in[2], centred, eps);
+        return terms_of_norm(residual(in[0], in[1], p, rng), in[2], true, eps);
     };
-    if (!centred) {
-        d.op("residual_rms_norm", {x, y, gain},
-             [=](const Inputs& in, Branches&) { return residual_rms_norm(in[0], in[1], p, rng, in[2], eps); },
-             {.arguments = join("p ", p), .size = size, .terms = terms});
-        return;
-    }
     std::vector<int> inputs = {x, y, gain};
     if (d.chance(0.7))
         inputs.push_back(d.like({n}));
