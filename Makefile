@@ -161,7 +161,7 @@ $(OBJ)/%/all.o: $(OUT)/folders/%/all.cpp $(OUT)/flags
 $(TEAM).o: nn/parallel/team_$(if $(MPI),mpi,without_mpi).cpp $(OUT)/flags $(TEAM)
 	$(compile)
 .SECONDEXPANSION:
-# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view.
+# apps/programs/generate/log_book.txt becomes `plaingrad::generate::log_book`, a string_view.
 TEXT_OBJ := $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(KIT_SRC) $(PART_SRC)) tests/figures/stylesheet.txt))
 $(TEXT_OBJ): $(OBJ)/%.o: $$(wildcard %.txt %.html) tests/tools/embed.sh $(OUT)/flags
 	$(call say,txt)

@@ -201,7 +201,7 @@ void Settings::resume(Text kept, Text path) {
     if (rest != nullptr)
         *rest = rest_given.empty() && lists_[0].kind != Rest::this_call ? parts[1] : rest_given;
     if (lists_[0].kind == Rest::model_and_files && rest_given.size() < 2) {
-        check_file(parts[1].size() > 1, path, ": the settings of its run cannot be read");
+        check_file(!parts[1].empty(), path, ": the settings of its run cannot be read");
         rest->insert(rest->end(), parts[1].begin() + std::ssize(*rest), parts[1].end());
     }
     for (std::size_t i = 1; i < lists_.size(); ++i)

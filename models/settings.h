@@ -93,7 +93,8 @@ public:
     // Other defaults, if a setting was given that asks for them.
     void defaults(const std::function<void(const Settings&)>& apply) { apply_preset_ = apply; }
     // The positional arguments, such as the files to learn from. A checkpoint keeps them, except for
-    // this_call. model_and_files: a model's folder, and files. To resume, the folder can be given alone.
+    // this_call. model_and_files: files, the first of which may be a model's folder. To
+    // resume, the first can be given alone.
     enum class Rest { this_call, names, files, model_and_files };
     void rest(Words& words, Rest kind) { lists_[0] = {"", &words, kind}; }
 

@@ -9,11 +9,7 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::certainly_exists;
-using nn::checkpoint::check_file;
 using nn::checkpoint::in_folder;
-
-// In the metadata.
-static constexpr const char* kItems = "char_lm.items";
 
 static Writer load_folder(const std::string& path, const WriterLoad& options) {
     const hugging_face::Folder folder(path);
@@ -42,21 +38,15 @@ Writer Writer::load(const std::string& path, const WriterLoad& options) {
     if (certainly_exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
-    Metadata metadata;
-    LanguageModel model = load_model<LanguageModel>(file, &metadata);
-    check_file(metadata.contains(kItems), file,
-               ": this language model was not trained by char_lm, or a run of generate train has not ended");
+    LanguageModel model = load_model<LanguageModel>(file);
     Precision& precision = model.config.block.precision;
     precision = options.precision.value_or(precision);
     if (options.packed)
         nn::pack_weights(model);
-    const std::string& items = metadata[kItems];
-    check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
-    return {std::move(model), std::move(tokenizer), items == "lines"};
+    const bool lines = !tokenizer.encode("").empty();
+    return {std::move(model), std::move(tokenizer), lines};
 }
-
-Metadata Writer::metadata() const { return {{kItems, lines ? "lines" : "text"}}; }
 
 std::vector<int32_t> Writer::encode(const std::string& prompt) const {
     std::vector<int32_t> ids = tokenizer.encode(prompt);

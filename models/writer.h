@@ -1,6 +1,6 @@
 // Continues a text: a LanguageModel with its tokenizer.
 //
-//     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
+//     const auto write = models::Writer::load("run");  // of `generate train ... --save run`
 //     const auto write = models::Writer::load("gpt2"); // a folder from Hugging Face: GPT-2, Llama, ...
 //     std::cout << "The" << write("The");
 //
@@ -21,7 +21,6 @@
 #include "models/language_model.h"
 #include "models/sampling.h"
 #include "models/text/tokenizer.h"
-#include "nn/checkpoint/header.h"
 
 namespace plaingrad::models {
 
@@ -44,11 +43,9 @@ struct WriterLoad {
 };
 
 struct Writer {
-    // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it; or a folder
-    // from Hugging Face with a model that writes. Throws FileError naming the file for any other.
+    // What `generate train` has saved: a run's folder (see model_file), or one of the files in it; or a
+    // folder from Hugging Face with a model that writes. Throws FileError naming the file for any other.
     static Writer load(const std::string& path, const WriterLoad& options = {});
-    // For a model that was trained here: what its file has besides the configuration.
-    nn::checkpoint::Metadata metadata() const;
 
     // What the model reads before it continues this text. Throws Error for a prompt with a character that the
     // model does not know, and, with `lines`, for one that is longer than a line.

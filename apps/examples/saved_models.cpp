@@ -1,7 +1,7 @@
 // Labels a text and continues another with models that these commands have trained:
 //
 //     ./apps/classify train moods.tsv --validation 0 --save moods    lines of label<TAB>text
-//     ./apps/char_lm train README.md --save readme
+//     ./apps/generate train README.md --save readme
 #include <iostream>
 
 #include "models/labeller.h"

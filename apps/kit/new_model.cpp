@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 
-#include "apps/kit/pieces.h"
+#include "apps/kit/pipe.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/text_training.h"
+#include "models/hugging_face.h"
 #include "models/presets.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::kit {
 
@@ -50,40 +54,132 @@ models::Transformer new_transformer(const models::Config& config, const autograd
     return model;
 }
 
-void add_new_options(Options& options, NewModel& s, const std::string& tokens, int64_t least,
-                     const std::string& heads) {
-    options.add("--vocabulary", "N", "tokens: " + tokens, s.vocabulary, {.min = least, .max = 1 << 20});
+namespace {
+
+struct NewModel {
+    std::vector<std::string> words = {};  // the folder, then files
+    std::string family;
+    bool bytes = false;
+    int64_t vocabulary = 1024, layers = 4, heads = 4, d_model = 128, context = 128, seed = 1;
+};
+
+void add_new_options(Options& options, NewModel& s, const std::vector<std::string>& families) {
+    const bool bert = s.family == "bert", llama = families.size() > 1;
+    options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
+                 {.least = 2});
+    if (!bert) {
+        options.add("--family", "what the layers are made of", s.family, families);
+        options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
+    }
+    options.add("--vocabulary", "N",
+                bert ? "tokens: five special ones, characters, and parts of words"
+                     : "tokens: 256 bytes, the end of a text, and byte pairs",
+                s.vocabulary, {.min = bert ? 6 : 257, .max = 1 << 20});
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 1000});
-    options.add("--heads", "N", "attention heads" + heads, s.heads, {.min = 1, .max = 1024});
+    options.add(
+        "--heads", "N",
+        llama ? "attention heads; llama: of queries, twice as many as of keys and values" : "attention heads",
+        s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 1 << 16});
-    options.add("--context", "N", "tokens that the model sees", s.context, {.min = 1, .max = 1 << 20});
+    options.add("--context", "N", "tokens that the model sees", s.context,
+                {.min = bert ? 3 : 1, .max = 1 << 20});  // [CLS] and [SEP] are around a text
     options.add_common(s.seed, "random seed of the weights");
 }
 
-void set_sizes(models::Config& c, const NewModel& s) {
+// Sizes by the family's custom: where the feed-forward is gated, it has three matrices instead of two, and is
+// 8/3 times as wide as the model. The special ids are to be replaced by those of the tokenizer.
+models::Config new_config(const NewModel& s) {
+    models::Config c = s.family == "bert"    ? models::bert()
+                       : s.family == "llama" ? models::llama()
+                                             : models::gpt2();
+    models::BlockConfig& b = c.block;
     c.vocabulary = s.vocabulary;
     c.specials = {.start = 0, .ends = {0}, .pad = autograd::Tokens::kNoPadding, .never = {}};
     c.max_length = s.context;
     c.n_layers = s.layers;
     c.tied = true;
-    c.block.d_model = s.d_model;
-    c.block.n_heads = s.heads;
-    c.block.d_ff = 4 * s.d_model;
+    b.d_model = s.d_model;
+    b.n_heads = s.heads;
+    b.d_ff = b.gated ? std::max<int64_t>(1, s.d_model * 8 / 3) : 4 * s.d_model;
+    if (b.n_kv_heads > 0) {
+        check_usage(s.d_model % (2 * s.heads) == 0, "--d-model ", s.d_model,
+                    " must be a multiple of twice --heads ", s.heads, ", because llama rotates pairs");
+        b.n_kv_heads = s.heads % 2 == 0 ? s.heads / 2 : s.heads;
+        b.rotary = {};
+    }
+    check_heads(s.d_model, s.heads);
+    return c;
 }
 
-std::string begin_new(const NewModel& s, const models::Config& config) {
-    check_heads(s.d_model, s.heads);
-    check_memory(models::least_parameters(check_config(config)));
-    check_no_model(s.words[0]);
+std::string all_text(const NewModel& s) {
     std::string text;
     for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))  // each begins a line
         text += (text.empty() || text.ends_with('\n') ? "" : "\n") + file.text;
     check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
           s.words[1], ": there is no text to learn tokens from");
+    return text;
+}
+
+models::text::Tokenizer learn_tokens(const NewModel& s) {
+    if (s.family != "bert")
+        return models::text::learn_byte_pairs(all_text(s), s.vocabulary - 257);
+    int64_t replaced = 0, left_out = 0;
+    const std::string text = models::text::replace_invalid_utf8(all_text(s), replaced);
+    report_replaced(s.words.size() == 2 ? s.words[1] : "the files", replaced);
+    const auto tokenizer = models::text::learn_word_piece(text, s.vocabulary, &left_out);
+    if (left_out > 0)
+        say(autograd::join(name(), ": words with one of the ", left_out,
+                           " rarest characters are read as [UNK]; a larger --vocabulary has them all"));
+    return tokenizer;
+}
+
+// Writes the model, behind its tokenizer: a folder with a model has all that belongs to it.
+template <class Model>
+void write_model(const NewModel& s, const models::Config& config, models::hugging_face::Family family) {
+    const Model model(config, autograd::Rng(static_cast<uint64_t>(s.seed)));
+    models::save_hugging_face(s.words[0], model, models::hugging_face::config_of(config, family));
+    std::cout << s.words[0] << ": " << grouped(nn::parameter_count(model)) << " random parameters, "
+              << grouped(config.vocabulary) << " tokens\n";
+}
+
+void make_model(const NewModel& s) {
+    models::Config c = new_config(s);
+    check_memory(models::least_parameters(check_config(c)));
+    check_no_model(s.words[0]);
+    const models::text::Tokenizer tokenizer = learn_tokens(s);
     std::error_code error;
     fs::create_directories(s.words[0], error);
     check(!error, s.words[0], ": the folder cannot be made: ", error.message());
-    return text;
+    tokenizer.save(s.words[0]);
+    c.vocabulary = tokenizer.size();  // a text may have fewer
+    using models::hugging_face::Family;
+    const auto id = [&](const char* token) { return *tokenizer.id(token); };
+    if (s.family == "bert") {
+        c.specials = {.start = id("[CLS]"), .ends = {id("[SEP]")}, .pad = id("[PAD]"), .never = {}};
+        models::text::save_tokenizer_config(s.words[0], "BertTokenizer", s.context,
+                                            {{"pad_token", "[PAD]"},
+                                             {"unk_token", "[UNK]"},
+                                             {"cls_token", "[CLS]"},
+                                             {"sep_token", "[SEP]"},
+                                             {"mask_token", "[MASK]"}});
+        return write_model<models::MaskedLanguageModel>(s, c, Family::bert);
+    }
+    const char* const end = "<|endoftext|>";
+    c.specials.start = id(end), c.specials.ends = {id(end)};
+    models::text::save_tokenizer_config(s.words[0], "GPT2Tokenizer", s.context,
+                                        {{"bos_token", end}, {"eos_token", end}, {"unk_token", end}});
+    write_model<models::LanguageModel>(s, c, s.family == "gpt2" ? Family::gpt2 : Family::llama);
+}
+
+}  // namespace
+
+Command new_command(const std::vector<std::string>& families) {
+    return {"new", "makes a model with random weights, to be trained", [=](Options& options) {
+                NewModel s = {.family = families[0]};
+                add_new_options(options, s, families);
+                options.parse();
+                make_model(s);
+            }};
 }
 
 }  // namespace plaingrad::kit

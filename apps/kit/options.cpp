@@ -96,9 +96,10 @@ void Options::parse(int argc, char** argv) {
     }
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
+    Words none, &rest = rest_ != nullptr ? *rest_ : none;
+    rest = words;  // a preset may depend on them
     set_all(asked_);
-    if (rest_ != nullptr)
-        *rest_ = words;
+    rest = words;  // and reset them
     const std::string more = "; " + as_called() + " --help shows more";
     check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_argument_, more);
     const Words names = autograd::mapped(call_.commands, &Command::name);

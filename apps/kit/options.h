@@ -27,7 +27,7 @@ using models::parse_real;
 
 class Options;
 
-// A command of a program, as in ./apps/char_lm train; or, without a name, what the program does without one.
+// A command of a program, as in ./apps/generate train; or, without a name, what the program does without one.
 // `run` adds rows to the options, parses them, and does the work. A status other than 0 is thrown.
 struct Command {
     std::string name, summary;
@@ -55,7 +55,7 @@ struct Ended {
 
 // How a program was called.
 struct Call {
-    std::string program, summary = {};  // "char_lm train", and what it does, for the help
+    std::string program, summary = {};  // "generate train", and what it does, for the help
     int argc = 0;
     char** argv = nullptr;
     std::vector<Command> commands = {};  // for the help, and for a word that is none of them

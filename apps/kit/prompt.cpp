@@ -26,35 +26,22 @@ bool can_prompt() {
            terminal != std::string("dumb");
 }
 
-static Reading read_parts(const models::text::Tokenizer& known, const std::vector<std::string>& parts,
-                          const std::string& between) {
-    const auto knows = [&](const std::string& part) {
-        return !part.empty() && !models::text::contains(known.encode(part), models::text::kUnk);
+Reading read_words(const models::text::Tokenizer& known, const std::string& line) {
+    const auto knows = [&](const std::string& word) {
+        return !word.empty() && !models::text::contains(known.encode(word), models::text::kUnk);
     };
     Reading reading;
-    for (const std::string& part : parts) {
-        std::string plain = models::text::lower_case(part);
+    for (const std::string& word : models::text::split_words(line)) {
+        std::string plain = models::text::lower_case(word);
         const char* const signs = ".,;:!?\"'()";
         plain.erase(0, std::min(plain.find_first_not_of(signs), plain.size()));
         plain.erase(plain.find_last_not_of(signs) + 1);
-        const bool is_known = knows(part) || knows(plain);
+        const bool is_known = knows(word) || knows(plain);
         if (!is_known)
-            reading.unknown.push_back(part);
-        if (is_known || !between.empty())
-            reading.text += (reading.text.empty() ? "" : between) + (knows(part) || !is_known ? part : plain);
+            reading.unknown.push_back(word);
+        reading.text += (reading.text.empty() ? "" : " ") + (knows(word) || !is_known ? word : plain);
     }
     return reading;
-}
-
-Reading read_words(const models::text::Tokenizer& known, const std::string& line) {
-    return read_parts(known, models::text::split_words(line), " ");
-}
-
-Reading read_characters(const models::text::Tokenizer& known, const std::string& line) {
-    std::vector<std::string> characters;
-    for (std::size_t at = 0; at < line.size(); at += characters.back().size())
-        characters.push_back(line.substr(at, nn::first_code_point(line.substr(at)).length));
-    return read_parts(known, characters, "");
 }
 
 // The words that begin with this.

@@ -32,10 +32,9 @@ struct Prompt {
     std::vector<Command> commands = {};  // besides :words (of names), :help and :quit
 };
 
-// A line whose words, or characters, are read as they are or, if only that is known, in lower case and
-// without punctuation: "Hello World!" as "hello world". Unknown words stay, unknown characters are left out.
+// A line whose words are read as they are or, if only that is known, in lower case and without punctuation:
+// "Hello World!" as "hello world". Unknown words stay.
 Reading read_words(const models::text::Tokenizer& known, const std::string& line);
-Reading read_characters(const models::text::Tokenizer& known, const std::string& line);
 
 // Whether somebody types: standard input and standard error are a terminal, and no dumb one.
 bool can_prompt();

@@ -2,9 +2,144 @@
 
 #include <algorithm>
 
+#include "autograd/base/check.h"
+#include "models/text/lines.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::kit {
+
+using autograd::check;
+using models::LanguageModel;
+
+std::string name_of(const std::vector<File>& files) {
+    return files.size() == 1 ? files[0].name : "the files";
+}
+
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
+    std::vector<File> files;
+    for (const std::string& name : names) {
+        std::string text = models::text::read_file(name);
+        if (!bytes) {
+            models::text::check_unpacked(text, name);
+            check(text.find('\0') == std::string::npos, name,
+                  ": there is a NUL byte in this file: it is not text; where there is --bytes, that reads "
+                  "any file");
+            text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+            std::erase(text, '\r');
+        }
+        files.push_back({name, std::move(text)});
+    }
+    return files;
+}
+
+std::vector<Text> texts_of(std::span<const File> files, bool lines) {
+    std::vector<Text> texts;
+    for (const File& file : files) {
+        std::string_view rest = file.text;
+        for (int64_t line = 1; !rest.empty(); ++line) {
+            const std::size_t length = lines ? std::min(rest.find('\n'), rest.size()) : rest.size();
+            if (length > 0)
+                texts.push_back({rest.substr(0, length), file.name, line});
+            rest.remove_prefix(std::min(length + 1, rest.size()));
+        }
+    }
+    return texts;
+}
+
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
+    std::vector<Sequence> pieces;
+    for (const Sequence& item : items)
+        for (auto first = item.begin(); item.end() - first > 1;) {
+            const auto last = first + std::min<int64_t>(context, item.end() - first - 1);
+            pieces.emplace_back(first, last + 1);
+            first = last;
+        }
+    return pieces;
+}
+
+Batches::Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad,
+                 int64_t rows, const autograd::Rng& rng)
+    : items_(items),
+      separate_(separate),
+      context_(context),
+      pad_(pad),
+      rows_(rows),
+      rng_(rng),
+      pieces_(separate ? cut(items, context) : std::vector<Sequence>()) {}
+
+Tokens Batches::operator()(int64_t step) {
+    const int64_t pieces =
+        separate_ ? std::ssize(pieces_) : (std::ssize(items_[0]) - 1) / context_;  // of a round
+    std::vector<Sequence> batch;
+    for (int64_t at = (step - 1) * rows_; at < step * rows_; ++at) {
+        if (const int64_t round = at / pieces; round != round_) {
+            round_ = round;
+            order_ = rng_.fork(static_cast<uint64_t>(round)).permutation(pieces);
+        }
+        batch.push_back(piece(order_[static_cast<std::size_t>(pieces - 1 - at % pieces)]));
+    }
+    return Tokens::padded(batch, pad_);
+}
+
+Sequence Batches::piece(int64_t number) const {
+    if (separate_)
+        return pieces_[static_cast<std::size_t>(number)];
+    const Sequence& text = items_[0];
+    const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
+    const int64_t first = number * context_;
+    const int64_t start =
+        first + rng_.fork(static_cast<uint64_t>(round_))
+                    .fork("starts")
+                    .below(static_cast<uint64_t>(first), std::min(context_, starts - first));
+    return {text.begin() + start, text.begin() + start + context_ + 1};
+}
+
+autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
+    return model.loss(rows.slice(0, rows.length() - 1), rows.slice(1, rows.length()), mode);
+}
+
+int64_t predictions(const Tokens& rows) {
+    int64_t count = 0;
+    for (const int32_t length : rows.lengths())
+        count += length - 1;
+    return count;
+}
+
+Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team) {
+    const autograd::NoGrad no_grad;
+    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
+        std::vector<double> some;
+        for (int64_t i = begin; i < end; ++i) {
+            const nn::StepLoss loss = loss_of(i);
+            some.push_back(static_cast<double>(loss.loss.item()));
+            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
+        }
+        return some;
+    });
+    Measured sum;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        sum.nats += all[i] * all[i + 1];
+        sum.predictions += static_cast<int64_t>(all[i + 1]);
+    }
+    sum.nats /= static_cast<double>(sum.predictions);
+    return sum;
+}
+
+Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
+                 nn::Team& team) {
+    constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
+    std::size_t longest = 1;
+    for (const Sequence& piece : pieces)
+        longest = std::max(longest, piece.size() - 1);  // the last token is only predicted
+    const std::size_t rows = std::max<std::size_t>(1, kAtOnce / longest);
+    const auto loss_of = [&](int64_t i) {
+        const auto begin = pieces.begin() + i * static_cast<int64_t>(rows);
+        const auto end = begin + std::min(static_cast<int64_t>(rows), pieces.end() - begin);
+        const Tokens batch = Tokens::padded({begin, end}, pad);
+        return nn::StepLoss{mean_loss(model, batch, nn::Mode::eval()), predictions(batch)};
+    };
+    return measure(static_cast<int64_t>((pieces.size() + rows - 1) / rows), loss_of, team);
+}
 
 void add_text_training(Options& options, TextTraining& t, const std::string& pieces) {
     options.add("--batch", "N", pieces + " per step", t.batch, {.min = 1, .max = 1 << 16});

@@ -202,7 +202,7 @@ TEST_CASE("check: the programs ask, end with the answer, and leave nothing behin
                          "16",      "--layers",
                          "1"};
     CHECK(run("translate", pairs).status == 0);
-    CHECK(run("char_lm", {"train", "README.md", "--check", "--d-model", "16", "--context", "16"}).status ==
+    CHECK(run("generate", {"train", "README.md", "--check", "--d-model", "16", "--context", "16"}).status ==
           0);
 }
 

@@ -488,8 +488,8 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
     bad(folder.write("cut", bytes.substr(0, 100)), {folder / "cut"});
     bad(folder.write("cut", ""), {folder / "cut"});
     const std::string text = folder.write("text", std::string(300, 'a') + std::string(300, 'b'));
-    REQUIRE(run("char_lm", {"train", text, "--steps", "1", "--d-model", "8", "--heads", "1", "--layers", "1",
-                            "--save", folder / "lm"})
+    REQUIRE(run("generate", {"train", text, "--steps", "1", "--d-model", "8", "--heads", "1", "--layers", "1",
+                             "--save", folder / "lm"})
                 .status == 0);
     bad(folder / "lm/model.safetensors", {"this is a saved language model; a saved classifier is needed"});
     // Sizes that the tensors in the file cannot have: refused at once, before such a model is built.

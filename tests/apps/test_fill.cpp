@@ -332,7 +332,8 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(run("fill", {"train", "--resume", twice, moved}).err, "or with another tokenizer"));
     Words asked = {"train", trained, file, "--check"};  // whose first loss is far below a guess
     CHECK(contains(run("fill", asked).out, "ok   first loss: "));
-    refused("fill", 2, {"new", folder / "x", file, "--context", "2"}, "--context 2: a text is between [CLS]");
+    refused("fill", 2, {"new", folder / "x", file, "--context", "2"},
+            "--context needs a whole number from 3 ");
     refused("fill", 1, {"new", folder / "x", folder.write("nl.txt", "\n\r\n \n")},
             "nl.txt: there is no text");
     const std::string strange = folder.write("strange.txt", "\xe2\x82\xac\nthe lamp\nthe lamp\n");

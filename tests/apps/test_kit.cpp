@@ -3,7 +3,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "apps/kit/new_model.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text_training.h"
@@ -254,17 +253,7 @@ TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]
     CHECK(begin(54, 60) == text(54) + "\nxyz");
 }
 
-TEST_CASE("the options of new models and of learning from texts are named and explained", "[kit]") {
-    kit::NewModel model;
-    kit::Options sizes({"p", "does something"});
-    kit::add_new_options(sizes, model, "all", 3, ", of the query");
-    const std::string help = help_of(sizes);
-    for (const char* const row :
-         {"--vocabulary N  tokens: all (1024)", "--layers N      layers (4)",
-          "--heads N       attention heads, of the query (4)", "--d-model N     width of the model (128)",
-          "--context N     tokens that the model sees (128)"})
-        CHECK(tests::contains(help, "\n  " + std::string(row) + "\n"));
-
+TEST_CASE("the options of learning from texts are named and explained", "[kit]") {
     kit::TextTraining training;
     kit::Options steps({"p", "does something"});
     kit::add_text_training(steps, training, "rows");
@@ -298,24 +287,6 @@ TEST_CASE("the curve of the loss is drawn if that is asked for", "[kit]") {
     Words words = {"p", "--plot"};
     options.parse(2, tests::pointers(words).data());
     CHECK(run.plot);
-}
-
-TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
-    models::Config c;
-    c.vocabulary = c.max_length = c.n_layers = c.block.d_model = c.block.n_heads = c.block.d_ff = 99;
-    kit::set_sizes(c, {.words = {}, .vocabulary = 50, .layers = 2, .heads = 3, .d_model = 12, .context = 7});
-    CHECK((c.vocabulary == 50 && c.n_layers == 2 && c.block.n_heads == 3 && c.block.d_model == 12));
-    CHECK((c.max_length == 7 && c.block.d_ff == 48 && c.tied));
-}
-
-TEST_CASE("a new model's files are read one after the other, each beginning a line", "[kit]") {
-    const tests::Folder folder;
-    const Words files = {folder.write("a", "one"), folder.write("b", "two\n"), folder.write("c", "three")};
-    models::Config c = {.kind = models::Kind::causal};
-    c.max_length = 8, c.vocabulary = 300;
-    kit::NewModel s = {.words = {folder / "new", files[0], files[1], files[2]}, .vocabulary = 300};
-    kit::set_sizes(c, s);
-    CHECK(kit::begin_new(s, c) == "one\ntwo\nthree");
 }
 
 namespace {
@@ -434,9 +405,10 @@ TEST_CASE("a run from a folder and files resumes with both, or with a folder tha
     CHECK(resumed({}, "--\n/gpt2\n/a\n/b\n") == Words{"/gpt2", "/a", "/b"});
     CHECK(resumed({"/moved"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/a", "/b"});
     CHECK(resumed({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c"});
-    for (const char* const damaged : {"--\n", "--\n/gpt2\n"})
-        for (const Words& given : {Words{}, Words{"/moved"}})
-            CHECK_THROWS_WITH(resumed(given, damaged), "file: the settings of its run cannot be read");
+    CHECK(resumed({}, "--\n/a\n") == Words{"/a"});  // files alone
+    CHECK(resumed({"/moved"}, "--\n/a\n") == Words{"/moved"});
+    for (const Words& given : {Words{}, Words{"/moved"}})
+        CHECK_THROWS_WITH(resumed(given, "--\n"), "file: the settings of its run cannot be read");
 }
 
 TEST_CASE("the help of a program that resumes: presets, and what may be given again, 80 columns wide",

@@ -1,5 +1,5 @@
 // Pieces of long texts: those of training, and how well those that are held out are predicted.
-#include "apps/kit/pieces.h"
+#include "apps/kit/text_training.h"
 
 #include <set>
 

@@ -188,7 +188,7 @@ TEST_CASE("prompt: classify", "[apps][prompt]") {
     CHECK(labels.status() == 0);
 }
 
-TEST_CASE("prompt: char_lm's commands, which read the end of a text that is longer than the context",
+TEST_CASE("prompt: the commands of generate, which read the end of a text that is longer than the context",
           "[apps][prompt]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
@@ -197,18 +197,16 @@ TEST_CASE("prompt: char_lm's commands, which read the end of a text that is long
     for (int i = 0; i < 200; ++i)
         text += "abcd efgh\n";
     const std::string file = folder.write("text", text);
-    REQUIRE(run("char_lm", {"train", file, "--steps", "60", "--layers", "1", "--d-model", "32", "--context",
-                            "16", "--save", folder / "text_run"})
+    REQUIRE(run("generate", {"train", file, "--steps", "60", "--layers", "1", "--d-model", "32", "--context",
+                             "16", "--save", folder / "text_run"})
                 .status == 0);
-    Talk writer("char_lm", {"sample", folder / "text_run", "--tokens", "6", "--temperature", "0"});
-    const std::string more = answer(writer, "ABc☃");
-    CAPTURE(more);
-    CHECK(more.starts_with("read as: abc\nunknown: ☃; :words lists what is known\nabcd efgh"));
+    Talk writer("generate", {folder / "text_run", "--tokens", "6", "--temperature", "0"});
+    CHECK(contains(answer(writer, "ab☃"), "character 3 of this line is \"☃\", which is not among the 10 "));
+    CHECK(answer(writer, "abc").starts_with("abcd efgh"));
     CHECK(lines_of(answer(writer, ":next"))[0].ends_with("  d"));
     CHECK(lines_of(answer(writer, ":next abcd"))[0].ends_with("  ␣"));
     CHECK(contains(answer(writer, ":beam 1"), " d ␣ e f g h ↵ "));
     CHECK(lines_of(answer(writer, ":attention")).size() == 4);
-    CHECK(contains(answer(writer, ":words"), "a b c d"));
     CHECK(contains(answer(writer, "abcd efgh abcd efgh abc"), "abcd efgh abcd efgh abcd"));
     CHECK(lines_of(answer(writer, ":next"))[0].ends_with("  d"));
     CHECK(lines_of(answer(writer, ":next abcd efgh abcd efgh"))[0].ends_with("  ↵"));
@@ -217,10 +215,10 @@ TEST_CASE("prompt: char_lm's commands, which read the end of a text that is long
     writer.type(":quit\n");
     CHECK(writer.status() == 0);
 
-    Talk draws("char_lm", {"sample", folder / "text_run", "--tokens", "60", "--temperature", "3"});
+    Talk draws("generate", {folder / "text_run", "--tokens", "60", "--temperature", "3"});
     const std::string once = answer(draws, "abcd"), twice = answer(draws, "abcd");
     CHECK((once.starts_with("abcd") && twice.starts_with("abcd")));
-    CHECK(once != twice);  // each line has a seed of its own
+    CHECK(once.substr(0, 40) != twice.substr(0, 40));  // each line has a seed of its own
     draws.type(":quit\n");
     CHECK(draws.status() == 0);
 }
@@ -230,18 +228,13 @@ TEST_CASE("prompt: what a model of bytes writes ends before the next prompt", "[
         SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
     const std::string text = folder.write("text", std::string(600, 'a'));
-    REQUIRE(run("char_lm", {"train", text, "--bytes", "--steps", "60", "--lr", "0.02", "--layers", "1",
-                            "--d-model", "16", "--heads", "1", "--save", folder / "run"})
+    REQUIRE(run("generate", {"train", text, "--bytes", "--steps", "60", "--lr", "0.02", "--layers", "1",
+                             "--d-model", "16", "--heads", "1", "--save", folder / "run"})
                 .status == 0);
-    for (const bool generates : {false, true}) {
-        Words words = {folder / "run", "--tokens", "4", "--temperature", "0"};
-        if (!generates)
-            words.insert(words.begin(), "sample");
-        Talk t(generates ? "generate" : "char_lm", words);
-        CHECK(contains(answer(t, "a"), "aaaaa\n"));
-        t.type(":quit\n");
-        CHECK(t.status() == 0);
-    }
+    Talk t("generate", {folder / "run", "--tokens", "4", "--temperature", "0"});
+    CHECK(contains(answer(t, "a"), "aaaaa\n"));
+    t.type(":quit\n");
+    CHECK(t.status() == 0);
 }
 
 // It has no character to begin with but its own; and none of them is its end.
@@ -250,10 +243,10 @@ TEST_CASE("prompt: a model of a text without a line break", "[apps][prompt]") {
         SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
     const std::string no_break = folder.write("no_break", std::string(600, 'a') + "b");
-    REQUIRE(run("char_lm", {"train", no_break, "--steps", "1", "--layers", "1", "--d-model", "32", "--save",
-                            folder / "no_break_run"})
+    REQUIRE(run("generate", {"train", no_break, "--steps", "1", "--layers", "1", "--d-model", "32", "--save",
+                             folder / "no_break_run"})
                 .status == 0);
-    Talk small("char_lm", {"sample", folder / "no_break_run"});
+    Talk small("generate", {folder / "no_break_run"});
     const Words two = lines_of(answer(small, ":next"));
     REQUIRE(two.size() == 2);
     CHECK((two[0].ends_with("  a") || two[0].ends_with("  b")));

@@ -40,7 +40,7 @@ TEST_CASE("every program that trains writes a page, which shows all that it has,
         {"reverse_task", small({}), curves + "samples " + last},
         {"toy_translate", {"--epochs", "3", "hello"}, curves + "samples " + last},
         {"tasks", {"sort", "--steps", "4"}, curves + last},
-        {"char_lm", {"train", book, "--steps", "4", "--d-model", "16"}, curves + "samples " + last},
+        {"generate", {"train", book, "--steps", "4", "--d-model", "16"}, curves + "samples " + last},
         {"translate",
          {"train", both, "--save", folder / "run", "--steps", "3", "--d-model", "16", "--merges", "20"},
          curves + "samples " + last},
@@ -53,7 +53,7 @@ TEST_CASE("every program that trains writes a page, which shows all that it has,
         REQUIRE(tests::run(program, fresh).status == 0);
         const Words train = {"train",  folder / program,           book, "--steps", "4",
                              "--save", folder / (program + "_run")};
-        all_programs.emplace_back(program, train, curves + last);
+        all_programs.emplace_back(program, train, curves + (program == "generate" ? "samples " : "") + last);
     }
     const std::unique_ptr<Browser> browser = chromium().empty() ? nullptr : std::make_unique<Browser>();
     for (const auto& [program, words, sections] : all_programs) {

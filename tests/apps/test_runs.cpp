@@ -27,7 +27,7 @@ struct Programs : Texts {
          120,
          {"--data", pairs_file, "--preset", "article", "--epochs", "60", "--save-every", "9"}},
         {"tasks", "sort", 100, {"sort", "--steps", "100", "--save-every", "10"}},
-        {"char_lm",
+        {"generate",
          "",
          400,
          {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16", "--steps",
@@ -156,9 +156,9 @@ TEST_CASE("every program that trains: --precision bf16 is the run's, also when i
         CHECK((file(p, run, "last.safetensors") == file(p, whole, "last.safetensors")));
         CHECK(contains(tests::run(p.name, {"info", folder_of(p, run)}).out, "--precision bf16"));
     }
-    const std::string run = programs.folder / "char_lm";
+    const std::string run = programs.folder / "generate";
     const auto sample = [&](const Words& more) {
-        return tests::run("char_lm", joined({"sample", run, "--tokens", "2000"}, more)).out;
+        return tests::run("generate", joined({run, "--prompt", "", "--tokens", "2000"}, more)).out;
     };
     const std::string text = sample({});
     CHECK(text.size() > 1000);
@@ -447,7 +447,7 @@ TEST_CASE("a model that no memory holds is refused before it is built", "[apps][
     const std::string run = programs.folder / "run";
     for (const auto& [name, words] : std::vector<std::pair<std::string, Words>>{
              {"reverse_task", {"--layers", "100", "--d-model", "4096", "--heads", "1", "--d-ff", "65536"}},
-             {"char_lm", {"train", programs.text, "--layers", "100", "--d-model", "4096", "--context", "9"}},
+             {"generate", {"train", programs.text, "--layers", "100", "--d-model", "4096", "--context", "9"}},
              {"classify", {"train", programs.labelled, "--layers", "100", "--d-model", "8192"}},
              {"translate",
               {"train", programs.pairs_file, "--layers", "100", "--d-model", "8192", "--d-ff", "65536"}}}) {
@@ -463,7 +463,7 @@ TEST_CASE("a model that no memory holds is refused before it is built", "[apps][
 TEST_CASE("a run resumes only with the data that it began with", "[apps][runs]") {
     const Programs programs;
     for (const Program& p : programs.all)
-        if (p.name == "char_lm" || p.name == "classify" || p.name == "toy_translate") {
+        if (p.name == "generate" || p.name == "classify" || p.name == "toy_translate") {
             INFO(p.name);
             const std::string run = programs.folder / p.name;
             REQUIRE(tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "1"})).status == 0);
@@ -513,17 +513,17 @@ TEST_CASE("a run resumes from another folder, and with files that were renamed",
     begin("toy_translate", {"--data", "pairs.tsv"});
     std::filesystem::rename(programs.pairs_file, folder / "moved.tsv");
     goes_on("toy_translate", {"--data", folder / "moved.tsv"});
-    begin("char_lm",
+    begin("generate",
           {"train", "link/../only.txt", "--layers", "1", "--heads", "1", "--d-model", "8"});  // a/only.txt
-    goes_on("char_lm", {"train"});
+    goes_on("generate", {"train"});
 
     std::filesystem::rename(folder / "a/only.txt",
                             folder / "\xff");  // a name that cannot be saved in a checkpoint
     const Words small = {"train", folder / "\xff", "--layers", "1",       "--heads",
                          "1",     "--d-model",     "8",        "--steps", "1"};
-    CHECK(tests::run("char_lm", small).status == 0);
-    CHECK(tests::run("char_lm", joined(small, {"--save", folder / "ff"})).status == 1);
-    for (const Words& nothing : {Words{"char_lm", ""}, Words{"classify", ""}, Words{"translate", "", ""}}) {
+    CHECK(tests::run("generate", small).status == 0);
+    CHECK(tests::run("generate", joined(small, {"--save", folder / "ff"})).status == 1);
+    for (const Words& nothing : {Words{"generate", ""}, Words{"classify", ""}, Words{"translate", "", ""}}) {
         const Result r = tests::run(nothing[0], joined({"train"}, joined({nothing.begin() + 1, nothing.end()},
                                                                          {"--save", folder / "no"})));
         INFO(r.err);
@@ -551,10 +551,10 @@ TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
     const std::string text = folder.write(
         "text.txt", std::string(900, 'a') + "bc" + std::string(900, 'a') + std::string(198, 'b'));
     const std::string run = folder / "run";
-    REQUIRE(
-        tests::run("char_lm", {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context",
-                               "16", "--steps", "40", "--batch", "4", "--validate-every", "5", "--save", run})
-            .status == 0);
+    REQUIRE(tests::run("generate",
+                       {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
+                        "--steps", "40", "--batch", "4", "--validate-every", "5", "--save", run})
+                .status == 0);
     double best = INFINITY;
     int64_t at = 0, since = 0;
     const Words log = lines_of(content(run + "/log.csv"));
@@ -568,7 +568,7 @@ TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
         since = better ? 0 : since + 1;
     }
     REQUIRE(since > 1);
-    CHECK(contains(tests::run("char_lm", {"info", run}).out,
+    CHECK(contains(tests::run("generate", {"info", run}).out,
                    autograd::join("best validation: loss ", best, " at step ", at, "; ", since,
                                   " validations since\n")));
 }
@@ -577,8 +577,8 @@ TEST_CASE("the plan's files are as large as those that are saved, or less than 1
           "[apps][runs]") {
     const Texts texts;
     const std::string run = texts.folder / "run";
-    const Result r = tests::run("char_lm", {"train", texts.text, "--steps", "2", "--batch", "2",
-                                            "--validate-every", "1", "--save", run});
+    const Result r = tests::run("generate", {"train", texts.text, "--steps", "2", "--batch", "2",
+                                             "--validate-every", "1", "--save", run});
     REQUIRE(r.status == 0);
     double bytes = 0;  // of three files: the last one, the best one, and the model
     for (const char* name : {"last", "best", "model"})
@@ -620,7 +620,7 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
     const Program& reverse = programs.all[0];
     REQUIRE(tests::run(reverse.name, joined(reverse.train, {"--save", run, "--stop-after", "1"})).status ==
             0);
-    for (const char* program : {"char_lm", "classify", "toy_translate", "tasks"}) {
+    for (const char* program : {"generate", "classify", "toy_translate", "tasks"}) {
         const Result r = tests::run(program, {"info", run});
         INFO(r.err);
         CHECK(r.status == 1);
@@ -635,24 +635,24 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
         CHECK(one_line(resumed.err, std::string(program) + ": " + run +
                                         "/last.safetensors: this is a run of reverse_task, not of " +
                                         program));
-        const Words data = program == std::string("char_lm") ? Words{programs.text} : Words{};
+        const Words data = program == std::string("generate") ? Words{programs.text} : Words{};
         if (program == std::string("classify"))
             continue;
         const Result begun = tests::run(program, joined(joined(train, data), {"--save", run}));
         CHECK(begun.status == 1);
         CHECK(contains(begun.err, ": there is a run of reverse_task in this folder already; give another"));
     }
-    CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
+    CHECK(tests::run("generate", {"info", programs.text}).status == 1);
 
     const std::string lm = programs.folder / "lm", last = lm + "/last.safetensors";
     REQUIRE(
-        tests::run("char_lm", joined(programs.all[3].train, {"--save", lm, "--stop-after", "60"})).status ==
+        tests::run("generate", joined(programs.all[3].train, {"--save", lm, "--stop-after", "60"})).status ==
         0);
     std::string bytes = content(last);
     const std::size_t at = bytes.find("validation loss");
     REQUIRE(at != bytes.npos);
     put(last, bytes.replace(at, 6, "\\u001b"));  // a terminal would take it for a command
-    const Result r = tests::run("char_lm", {"info", lm});
+    const Result r = tests::run("generate", {"info", lm});
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(contains(r.out, "\nlast validation: step 60  ?tion loss "));
@@ -705,7 +705,7 @@ TEST_CASE("runs: a batch too large for memory is refused before the first step, 
     const std::string labelled = programs.folder.write("long.tsv", texts + "\n");
     for (const auto& [name, arguments] : std::vector<std::pair<std::string, Words>>{
              {"reverse_task", {"--batch", "1048576", "--d-model", "256", "--heads", "4"}},
-             {"char_lm", {"train", longest, "--batch", "65536", "--context", "4096"}},
+             {"generate", {"train", longest, "--batch", "65536", "--context", "4096"}},
              {"classify", {"train", labelled, "--batch", "65536", "--layers", "20", "--d-model", "256"}}}) {
         const Result r = plaingrad::tests::run(name, joined(arguments, {"--save", run}));
         INFO(r.err);
@@ -766,7 +766,7 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
         CHECK(one_line(r.err, program + ": "));
         CHECK(contains(r.err, part));
     };
-    for (const std::string& program : {std::string("char_lm"), std::string("classify")}) {
+    for (const std::string& program : {std::string("generate"), std::string("classify")}) {
         refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256 MiB");
         refused(program, {"train", packed}, "t.gz: this file is compressed; unpack it first");
     }
@@ -776,14 +776,14 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
     refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is compressed");
     refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device has");
     CHECK_FALSE(std::filesystem::exists(no_run));
-    for (const char* opens : {"char_lm sample", "classify predict", "translate run", "translate info"}) {
+    for (const char* opens : {"classify predict", "translate run", "translate info"}) {
         const Words words = {std::string(opens, std::strchr(opens, ' ')), std::strchr(opens, ' ') + 1};
         refused(words[0], {words[1], "/dev/zero"}, "/dev/zero: this is a pipe or a device; a file is needed");
     }
     refused("toy_translate", {"--data", csv},
             "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV");
     refused("classify", {"train", csv}, "CSV must become label<TAB>text");
-    refused("char_lm", {"train", folder.write("one", "abc\n"), "--lines"}, "a text of 1 line; at least 20");
+    refused("generate", {"train", folder.write("one", "abc\n"), "--lines"}, "a text of 1 line; at least 20");
 
     REQUIRE(tests::run("classify", joined(programs.all[4].train, {"--epochs", "1", "--save", folder / "c"}))
                 .status == 0);
@@ -834,7 +834,7 @@ struct ReadingRun {
 TEST_CASE("a signal while the data are read ends the program, and removes the folders that it has made",
           "[apps][runs]") {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        for (const std::string program : {"char_lm", "classify"}) {
+        for (const std::string program : {"generate", "classify"}) {
             INFO(program << ", signal " << signal);
             const auto before = std::signal(signal, SIG_DFL);  // under nohup, SIGHUP is ignored
             ReadingRun reads(program);
@@ -850,9 +850,9 @@ TEST_CASE("a signal while the data are read ends the program, and removes the fo
 
 TEST_CASE("a run that nohup has started goes on when its terminal is closed", "[apps][runs]") {
     const auto before = std::signal(SIGHUP, SIG_IGN);  // which the programs inherit
-    ReadingRun reads("char_lm");
-    Running trains("char_lm", {"train", reads.folder.write("text", std::string(500, 'a') + "b"), "--steps",
-                               "1000000", "--save", reads.folder / "run"});
+    ReadingRun reads("generate");
+    Running trains("generate", {"train", reads.folder.write("text", std::string(500, 'a') + "b"), "--steps",
+                                "1000000", "--save", reads.folder / "run"});
     std::signal(SIGHUP, before);
     REQUIRE(trains.says("\nstep "));
     for (Running* run : {&*reads.run, &trains}) {
@@ -868,11 +868,11 @@ TEST_CASE("a run that nohup has started goes on when its terminal is closed", "[
     CHECK(contains(saved.err, "saved after step "));
 }
 
-TEST_CASE("char_lm with a huge batch answers a signal before its first step", "[apps][runs]") {
+TEST_CASE("generate train: a huge batch answers a signal before its first step", "[apps][runs]") {
     const Folder folder;
     const std::string text = folder.write("t", std::string(70'000, 'a') + std::string(70'000, 'b'));
-    Running long_step("char_lm", {"train", text, "--batch", "256", "--context", "2048", "--layers", "1",
-                                  "--d-model", "64"});
+    Running long_step("generate", {"train", text, "--batch", "256", "--context", "2048", "--layers", "1",
+                                   "--d-model", "64"});
     REQUIRE(long_step.says("memory: "));
     long_step.interrupt();
     const Result ended = long_step.wait();

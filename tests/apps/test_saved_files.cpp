@@ -24,13 +24,13 @@ double number_after(const Result& result, const std::string& words) {
 }  // namespace
 
 TEST_CASE("saved files: models that were saved before open and compute the same", "[apps][saved]") {
-    const auto loss = [](const std::string& program, const std::string& command, const std::string& model,
-                         const std::string& data) {
-        return number_after(run(program, {command, saved(model), saved(data)}), "loss ");
+    const auto loss = [](const std::string& program, const std::string& model, const std::string& data,
+                         const std::string& words) {
+        return number_after(run(program, {"score", saved(model), saved(data)}), words);
     };
-    CHECK(loss("translate", "score", "translate", "pairs.tsv") == Approx(2.52774).margin(1e-4));
-    CHECK(loss("char_lm", "eval", "char_lm_text", "text.txt") == Approx(1.5104).margin(2e-4));
-    CHECK(loss("char_lm", "eval", "char_lm_lines", "names.txt") == Approx(0.7584).margin(2e-4));
+    CHECK(loss("translate", "translate", "pairs.tsv", "loss ") == Approx(2.52774).margin(1e-4));
+    CHECK(loss("generate", "generate_text", "text.txt", "= e^") == Approx(1.5050).margin(2e-4));
+    CHECK(loss("generate", "generate_lines", "names.txt", "= e^") == Approx(0.7584).margin(2e-4));
     const Words predict = {"predict", saved("classify"), "woab ba?"};
     CHECK(number_after(run("classify", predict), "first=") == Approx(0.9184).margin(2e-4));
     const Result wrong = run("classify", predict, {.env = {"PLAINGRAD_ISA=nonsense"}});
@@ -54,8 +54,8 @@ TEST_CASE("saved files: a run that was saved before can be resumed", "[apps][sav
 TEST_CASE("saved files: a model without its tokenizer.json is refused in a line that says what to do",
           "[apps][saved]") {
     const Folder folder;
-    const auto refuses = [&](const std::string& program, const Words& words, const With& with = {}) {
-        const Result r = run(program, words, with);
+    const auto refuses = [&](const std::string& program, const Words& words) {
+        const Result r = run(program, words);
         INFO(r.err);
         CHECK((r.status == 1 && r.out.empty()));
         CHECK(one_line(r.err, ""));
@@ -64,14 +64,14 @@ TEST_CASE("saved files: a model without its tokenizer.json is refused in a line 
                        "run. Files of older versions have none: their models must be trained again"));
     };
     for (const auto& [program, command, of] :
-         {std::array<std::string, 3>{"char_lm", "sample", "char_lm_text"},
+         {std::array<std::string, 3>{"generate", "score", "generate_text"},
           {"classify", "predict", "classify"},
           {"translate", "run", "translate"}}) {
         const std::string old = folder / program;
         std::filesystem::create_directory(old);
         std::filesystem::copy(saved(of + "/model.safetensors"), old);
         for (const std::string& path : {old, old + "/model.safetensors"})
-            refuses(program, {command, path}, {.input = "ab"});
+            refuses(program, {command, path, saved("text.txt")});
     }
     const std::string run = folder / "run";
     std::filesystem::create_directory(run);

@@ -1,10 +1,10 @@
-// The paper's layer against today's, and each change alone: what char_lm learns from a text with --config
-// NAME, how long its steps take, and how large its cache is. The table is the README's.
+// The paper's layer against today's, and each change alone: what `generate train` learns from a text with
+// --config NAME, how long its steps take, and how large its cache is. The table is the README's.
 //
 // A learning rate that suits one kind of layer may not suit another, so each gets the best of three (unless
 // --rate names one): the first seed trains with all of them, the other seeds with the best. Each run is a
-// call of char_lm on one thread, and as many run at once as there are processors: the losses do not depend on
-// it.
+// call of `generate train` on one thread, and as many run at once as there are processors: the losses do not
+// depend on it.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,8 +15,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/programs/char_lm/data.h"
-#include "apps/programs/char_lm/options.h"
+#include "apps/programs/generate/train.h"
 #include "nn/checkpoint/metadata.h"
 #include "tests/bench/measure.h"
 
@@ -31,9 +30,9 @@ constexpr int64_t kSeeds = 3;
 struct Settings {
     Words words;  // the text, and the configurations: the first is what the others are compared with
     Words rates = {"0.0015", "0.003", "0.006"};
-    std::string program = "apps/char_lm", known;
+    std::string program = "apps/generate", known;
     double rate = 0;
-    int64_t steps = char_lm::Settings().steps;
+    int64_t steps = generate::TrainSettings().steps;
 };
 
 // ------------------------------------------------------------------------------------------------- training
@@ -46,14 +45,14 @@ std::string quoted(const std::string& text) {
     return word + "'";
 }
 
-// The validation loss that char_lm prints, or nothing if it failed.
+// The loss of what is held out that `generate train` prints, or nothing if it failed.
 std::optional<double> loss_of(const std::string& command) {
     FILE* const output = popen((command + " 2>&1").c_str(), "r");
     std::optional<double> loss;
     double nats = 0;
     char line[512];
     while (output != nullptr && std::fgets(line, sizeof line, output) != nullptr)
-        if (std::sscanf(line, "validation loss %lf", &nats) == 1)
+        if (std::sscanf(line, "held out, after: %lf", &nats) == 1)
             loss = nats;
     return output != nullptr && pclose(output) == 0 ? loss : std::nullopt;
 }
@@ -142,14 +141,15 @@ std::vector<Learned> learn(const Settings& s, const Words& configs) {
 
 // A model of one configuration, in the middle of its training.
 struct Timed {
-    Timed(const std::string& config, const char_lm::Corpus& corpus)
+    Timed(const std::string& config, const std::vector<kit::File>& files)
         : settings(settings_of(config)),
-          model(char_lm::model_config(settings, corpus.tokenizer.size(), settings.context), nn::Rng(1)),
-          options(char_lm::run_options(settings)),
-          adam(nn::parameters(model), options.adam),
+          writer(generate::new_model(settings, files)),
+          corpus(generate::corpus_of(writer, files, settings.context)),
+          options(generate::run_options(settings)),
+          adam(nn::parameters(writer.model), options.adam),
           batches(corpus.training, false, settings.context, models::kPad, settings.batch, nn::Rng(1)) {}
-    static char_lm::Settings settings_of(const std::string& config) {
-        char_lm::Settings s;
+    static generate::TrainSettings settings_of(const std::string& config) {
+        generate::TrainSettings s;
         s.config = config;
         return s;
     }
@@ -157,21 +157,22 @@ struct Timed {
         const double begin = bench::seconds();
         for (int i = 0; i < steps; ++i) {
             adam.zero_grad();
-            kit::mean_loss(model, batches(++step), nn::Mode::train(nn::Rng(1))).backward();
+            kit::mean_loss(writer.model, batches(++step), nn::Mode::train(nn::Rng(1))).backward();
             adam.step(1e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
         }
         return 1e3 * (bench::seconds() - begin) / steps;
     }
     // The keys and values of a token.
     int64_t cache_bytes() const {
-        const models::BlockConfig& b = model.config.block;
+        const models::BlockConfig& b = writer.model.config.block;
         const int64_t heads = b.n_kv_heads > 0 ? b.n_kv_heads : b.n_heads;
-        return model.config.n_layers * 2 * heads * models::head_size(b) *
+        return writer.model.config.n_layers * 2 * heads * models::head_size(b) *
                static_cast<int64_t>(sizeof(autograd::Real));
     }
 
-    char_lm::Settings settings;
-    models::LanguageModel model;
+    generate::TrainSettings settings;
+    models::Writer writer;
+    generate::Corpus corpus;
     models::RunOptions options;
     nn::Adam adam;
     kit::Batches batches;
@@ -198,10 +199,10 @@ double ratio(std::vector<double> times, const std::vector<double>& of_first) {
 // ---------------------------------------------------------------------------------------------------- table
 
 void print(const Settings& s, const Words& configs) {
-    const char_lm::Corpus corpus = char_lm::make_corpus(kit::read_files({s.words[0]}, false), false, false);
+    const std::vector<kit::File> files = kit::read_files({s.words[0]}, false);
     std::vector<std::unique_ptr<Timed>> models;
     for (const std::string& config : configs)  // which also refuses an unknown one
-        models.push_back(std::make_unique<Timed>(config, corpus));
+        models.push_back(std::make_unique<Timed>(config, files));
     const std::vector<Learned> learned = learn(s, configs);
     const auto times = by_turns(models, static_cast<int>(std::min<int64_t>(25, s.steps)));
     std::printf(
@@ -210,8 +211,8 @@ void print(const Settings& s, const Words& configs) {
     for (std::size_t i = 0; i < configs.size(); ++i) {
         const Timed& m = *models[i];
         std::printf("| %s | %s | %lld | %s | %.3f (", configs[i].c_str(),
-                    kit::grouped(nn::parameter_count(m.model)).c_str(),
-                    static_cast<long long>(m.model.config.block.d_ff), learned[i].rate.c_str(),
+                    kit::grouped(nn::parameter_count(m.writer.model)).c_str(),
+                    static_cast<long long>(m.writer.model.config.block.d_ff), learned[i].rate.c_str(),
                     learned[i].mean());
         for (const double& loss : learned[i].losses)
             std::printf("%s%.3f", &loss == &learned[i].losses[0] ? "" : ", ", loss);
@@ -223,10 +224,11 @@ void print(const Settings& s, const Words& configs) {
 
 int main_program(int argc, char** argv) {
     Settings s;
-    kit::Options options({"build/bench/bench_blocks", "trains char_lm's configurations, and compares them"});
+    kit::Options options(
+        {"build/bench/bench_blocks", "trains the configurations of generate train, and compares them"});
     options.rest("FILE [CONFIG...]", "the text; what to compare, the README's rows if nothing is named",
                  s.words, {.least = 1});
-    options.add("--program", "FILE", "char_lm", s.program);
+    options.add("--program", "FILE", "generate", s.program);
     options.add("--known", "FILE", "keeps each loss; a call that was stopped can be repeated", s.known);
     options.add("--rate", "X", "the learning rate of all; 0: for each the best of three", s.rate, {.max = 1});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1});
@@ -235,7 +237,7 @@ int main_program(int argc, char** argv) {
     if (configs.empty())
         configs = {"2017",         "2017+pre-norm", "2017+rms-norm",
                    "2017+rotary",  "2017+swiglu",   "2017+grouped",
-                   "2017+no-bias", "modern",        char_lm::Settings().config};
+                   "2017+no-bias", "modern",        generate::TrainSettings().config};
     if (s.rate > 0)
         s.rates = {nn::checkpoint::to_text(s.rate)};
     print(s, configs);

@@ -60,7 +60,7 @@ bench-multi30k) # if interrupted, it resumes at the next call
     fi
     ;;
 bench-blocks) # if interrupted, it resumes at the next call
-    "$OUT/bench/bench_blocks" "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/char_lm" --known "$OUT/blocks.txt"
+    "$OUT/bench/bench_blocks" "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/generate" --known "$OUT/blocks.txt"
     ;;
 *) run "${1#bench-}" ;;
 esac

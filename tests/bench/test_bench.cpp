@@ -263,7 +263,7 @@ TEST_CASE("bench_blocks: a row for each configuration, from runs that are kept",
     for (int i = 0; i < 40; ++i)
         text += "the quick brown fox, ";
     const std::string file = folder.write("text.txt", text), known = folder / "known.txt";
-    const std::string program = (std::filesystem::absolute(apps()) / "char_lm").string();
+    const std::string program = (std::filesystem::absolute(apps()) / "generate").string();
     const auto compare = [&](const Words& configs) {
         Words words = {file, "--program", program, "--known", known, "--steps", "1"};
         words.insert(words.end(), configs.begin(), configs.end());

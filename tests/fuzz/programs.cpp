@@ -8,7 +8,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/page.h"
 #include "apps/kit/recorder.h"
-#include "apps/programs/char_lm/options.h"
 #include "apps/programs/classify/options.h"
 #include "apps/programs/fill/train.h"
 #include "apps/programs/generate/train.h"
@@ -58,21 +57,19 @@ struct Help {
 };
 
 void parse(char program, const Words& words) {
-    switch (static_cast<unsigned char>(program - '0') % 5) {
+    switch (static_cast<unsigned char>(program - '0') % 4) {
         case 1:
             return parse("translate train", translate::add_train_options, words);
         case 2:
             return parse("classify train", classify::add_train_options, words);
         case 3:
-            return parse("generate train", generate::add_train_options, words);
-        case 4:
             return parse("fill train", fill::add_train_options, words);
         default:
-            return parse("char_lm train", char_lm::add_train_options, words);
+            return parse("generate train", generate::add_train_options, words);
     }
 }
 
-// The first byte chooses the program, 0 to 4, and each line is a word.
+// The first byte chooses the program, 0 to 3, and each line is a word.
 void command_line(const std::string& bytes) {
     const Help help;
     std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
@@ -92,7 +89,7 @@ void command_line(const std::string& bytes) {
 // The options of all programs, as their help names them.
 Words option_names() {
     const Help help;
-    for (const char program : {'0', '1', '2', '3', '4'})
+    for (const char program : {'0', '1', '2', '3'})
         try {
             parse(program, {"--help"});
         } catch (const kit::Ended&) {
@@ -105,12 +102,13 @@ Words option_names() {
 // ---- a run that is resumed
 
 models::Metadata kept_settings() {
-    char_lm::Settings settings;
-    Options options({"char_lm train", "learns"});
-    char_lm::add_train_options(options, settings);
-    Words words = {"char_lm", "a.txt", "--steps=9"};
+    generate::TrainSettings settings;
+    Options options({"generate train", "learns"});
+    generate::add_train_options(options, settings);
+    Words words = {"generate", "a.txt", "--steps=9"};
     options.parse(3, tests::pointers(words).data());
-    return {{"char_lm.arguments", options.kept()}, {"char_lm.data", "1 texts, 5"}, {"char_lm.loss", "1.5"}};
+    return {
+        {"generate.arguments", options.kept()}, {"generate.data", "1 texts, 5"}, {"generate.loss", "1.5"}};
 }
 
 // As models::Run does: settings, weights, the optimizer's state. Then a step, from whatever was read.
@@ -118,10 +116,10 @@ void resume(const std::string& bytes) {
     static const tests::Folder folder;
     const std::string path = folder.write("last.safetensors", bytes);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
-    const nn::checkpoint::FieldReader read{metadata, "char_lm.", path};
-    char_lm::Settings settings;
-    Options options({"char_lm train", "learns"});
-    char_lm::add_train_options(options, settings);
+    const nn::checkpoint::FieldReader read{metadata, "generate.", path};
+    generate::TrainSettings settings;
+    Options options({"generate train", "learns"});
+    generate::add_train_options(options, settings);
     options.resume(read.required("arguments"), path);
     double loss = 0;
     read("loss", loss);

@@ -96,7 +96,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     config.n_layers = 1;
     config.specials = {};
     const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
-    save(run, of_characters.model, of_characters.metadata());
+    save(run, of_characters.model);
     characters.save(folder.path);
     CHECK(packed_in(Writer::load(run, {.precision = Precision::bf16, .packed = true})) == Precision::bf16);
     CHECK(!packed_in(Writer::load(run)));
@@ -159,7 +159,7 @@ TEST_CASE("writer: characters", "[models][writer]") {
     const auto saved = [&](bool lines) {
         const Folder folder;
         const Writer w = {LanguageModel(c, Rng(1)), text::learn_characters({"abc\n"}, lines), lines};
-        save(folder / "model", w.model, w.metadata());
+        save(folder / "model", w.model);
         w.tokenizer.save(folder.path);
         return Writer::load(folder / "model");
     };

@@ -165,7 +165,7 @@ inline Result alone(const std::string& program, const Words& arguments, const Wi
 inline Words complaints(const Result& result) {
     Words all;
     for (const std::string& line : lines_of(result.err))
-        for (const char* program : {"reverse_task: ", "char_lm: ", "translate: ", "generate: "})
+        for (const char* program : {"reverse_task: ", "translate: ", "generate: "})
             if (contains(line, program) && !line.ends_with(" parameters"))
                 all.push_back(line);
     return all;
@@ -200,9 +200,9 @@ struct Programs {
                        {"--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2", "--steps", steps,
                         "--batch", "19", "--save-every", "5"},
                        {}};
-    Program characters = {"char_lm",
+    Program characters = {"generate",
                           {"train",
-                           "apps/programs/char_lm/log_book.txt",
+                           "apps/programs/generate/log_book.txt",
                            "--layers",
                            "2",
                            "--heads",
@@ -236,7 +236,7 @@ struct Programs {
                       {"train"}};
     Program texts = {
         "generate",
-        {"train", empty_model(), "apps/programs/char_lm/log_book.txt", "--context", "24", "--steps", steps,
+        {"train", empty_model(), "apps/programs/generate/log_book.txt", "--context", "24", "--steps", steps,
          "--batch", "9", "--layers", "1", "--validate-every", full() ? "50" : "8", "--save-every", "5"},
         {"train"}};
     std::vector<Program> all = {reverse, characters, sentences, labels, texts};
@@ -246,9 +246,9 @@ struct Programs {
         const std::string path = folder / ("empty" + seed);
         if (std::filesystem::exists(path))
             return path;
-        const Result r = alone(
-            "generate", {"new", path, "apps/programs/char_lm/log_book.txt", "--vocabulary", "300", "--layers",
-                         "2", "--heads", "2", "--d-model", "16", "--context", "32", "--seed", seed});
+        const Result r = alone("generate", {"new", path, "apps/programs/generate/log_book.txt",
+                                            "--vocabulary", "300", "--layers", "2", "--heads", "2",
+                                            "--d-model", "16", "--context", "32", "--seed", seed});
         INFO(r.err);
         REQUIRE(r.status == 0);
         return path;

@@ -50,7 +50,7 @@ TEST_CASE("as many parts as processes, unless told", "[mpi][bits]") {
     const std::string run = programs.folder / "run";
     const auto wanted = expected(programs, programs.characters, "3");
     for (const Mpi& mpi : mpis()) {
-        CHECK(mpirun(mpi, 3, "char_lm", joined(programs.characters.train, {"--save", run})).status ==
+        CHECK(mpirun(mpi, 3, "generate", joined(programs.characters.train, {"--save", run})).status ==
               wanted.status);
         CHECK(files_of(run).at("model.safetensors") == wanted.files.at("model.safetensors"));
         std::filesystem::remove_all(run);
@@ -71,7 +71,7 @@ TEST_CASE("one process with another instruction set has the same bits", "[mpi][b
         INFO(r.err);
         CHECK(r.status == wanted.status);
         CHECK(files_of(run) == wanted.files);
-        CHECK(contains(r.err, "char_lm: baseline, ") == (other == 0));
+        CHECK(contains(r.err, "generate: baseline, ") == (other == 0));
         std::filesystem::remove_all(run);
         other = 0;
     }

@@ -66,9 +66,9 @@ TEST_CASE("mpirun: what is wrong in all processes", "[mpi]") {
                    "got 3; --parts sets the number");
         check_says(mpi, 2, reverse(mpi, {"--batch", "0"}), 2, "reverse_task: --batch needs a whole number ");
         check_says(mpi, 2, reverse(mpi, {"--partz", "2"}), 2, "reverse_task: ");
-        check_says(mpi, 2, command_of(mpi.apps, "char_lm", {"sample", run}), 2,
-                   "char_lm: mpirun has started 2 processes, but ");
-        check_says(mpi, 3, command_of(mpi.apps, "char_lm", {"train", folder / "missing.txt"}), 1,
+        check_says(mpi, 2, command_of(mpi.apps, "generate", {run}), 2,
+                   "generate: mpirun has started 2 processes, but ");
+        check_says(mpi, 3, command_of(mpi.apps, "generate", {"train", folder / "missing.txt"}), 1,
                    "missing.txt: ");
         check_says(mpi, 3, command_of(mpi.apps, "reverse_task", {"--resume", run}), 1,
                    "there is no run in this folder");
@@ -94,7 +94,7 @@ TEST_CASE("mpirun: what is wrong in all processes", "[mpi]") {
 
 TEST_CASE("mpirun: what is wrong in one process only", "[mpi]") {
     const Folder folder;
-    const std::string run = folder / "run", text = content("apps/programs/char_lm/log_book.txt");
+    const std::string run = folder / "run", text = content("apps/programs/generate/log_book.txt");
     for (const std::string name : {"here", "there", "nowhere"})
         std::filesystem::create_directory(folder / name);
     put(folder / "here/book.txt", text);
@@ -104,7 +104,7 @@ TEST_CASE("mpirun: what is wrong in one process only", "[mpi]") {
         return joined(
             {"env", "-C", folder / in},
             command_of(
-                mpi.apps, "char_lm",
+                mpi.apps, "generate",
                 joined({"train", "/proc/self/cwd/book.txt", "--layers", "1", "--d-model", "16"}, more)));
     };
     const Words save = {"--save", run};
@@ -158,18 +158,18 @@ TEST_CASE("mpirun: one process with another command", "[mpi]") {
 TEST_CASE("mpirun: what is wrong in all processes but the first", "[mpi]") {
     const Folder folder;
     std::filesystem::create_directory(folder / "nowhere");
-    const std::string book = "apps/programs/char_lm/log_book.txt";
+    const std::string book = "apps/programs/generate/log_book.txt";
     for (const Mpi& mpi : mpis()) {
-        const Words usual = command_of(mpi.apps, "char_lm", {"train", "/proc/self/cwd/" + book});
+        const Words usual = command_of(mpi.apps, "generate", {"train", "/proc/self/cwd/" + book});
         Job job(mpi, 4, unlike(0, usual, joined({"env", "-C", folder / "nowhere"}, usual)));
-        check_says(job, 1, "process 1: char_lm: ");
+        check_says(job, 1, "process 1: generate: ");
     }
 }
 
 TEST_CASE("mpirun: a process that begins with other weights", "[mpi]") {
     const Programs programs;
     const Folder folder;
-    const std::string book = std::filesystem::absolute("apps/programs/char_lm/log_book.txt");
+    const std::string book = std::filesystem::absolute("apps/programs/generate/log_book.txt");
     for (const std::string name : {"here", "there"}) {
         std::filesystem::create_directory(folder / name);
         std::filesystem::copy(programs.empty_model(name == "here" ? "1" : "2"), folder / (name + "/model"));

@@ -19,7 +19,7 @@ struct Endless {
 
     explicit Endless(int64_t save_every)
         : train({"train",
-                 "apps/programs/char_lm/log_book.txt",
+                 "apps/programs/generate/log_book.txt",
                  "--layers",
                  "1",
                  "--heads",
@@ -60,11 +60,11 @@ struct Endless {
     void check_goes_on(const Mpi& mpi, int ranks) const {
         const int64_t done = step(), more = 3;
         const Result r =
-            mpirun(mpi, ranks, "char_lm", {"train", "--resume", run, "--stop-after", std::to_string(more)});
+            mpirun(mpi, ranks, "generate", {"train", "--resume", run, "--stop-after", std::to_string(more)});
         INFO(r.err);
         CHECK(r.status == 0);
-        const Result whole = alone("char_lm", joined(train, {"--save", folder / "undisturbed", "--stop-after",
-                                                             std::to_string(done + more)}));
+        const Result whole = alone("generate", joined(train, {"--save", folder / "undisturbed",
+                                                              "--stop-after", std::to_string(done + more)}));
         REQUIRE(whole.status == 0);
         CHECK(step() == done + more);
         CHECK(files_of(run) == files_of(folder / "undisturbed"));
@@ -123,7 +123,7 @@ TEST_CASE("a signal to any process: all end, what was done is saved, and the run
             for (const int to : {0, 2}) {
                 INFO(mpi.name << ", signal " << signal << " to process " << to);
                 const Endless endless(1'000'000);
-                Job job(mpi, 3, command_of(mpi.apps, "char_lm", endless.begin()));
+                Job job(mpi, 3, command_of(mpi.apps, "generate", endless.begin()));
                 REQUIRE(job.says("  loss "));
                 const pid_t process = job.process(to);
                 REQUIRE(process > 0);
@@ -132,7 +132,7 @@ TEST_CASE("a signal to any process: all end, what was done is saved, and the run
                 INFO(r.err);
                 CHECK(r.status == 128 + signal);
                 CHECK(complaints(r) ==
-                      Words{signal == SIGTERM ? "char_lm: terminated" : "char_lm: interrupted"});
+                      Words{signal == SIGTERM ? "generate: terminated" : "generate: interrupted"});
                 CHECK(endless.step() > 0);  // only the signal made it save
                 CHECK(contains(r.err, "continue with --resume " + endless.run));
                 endless.check_goes_on(mpi, 2);
@@ -144,7 +144,7 @@ TEST_CASE("a signal to mpirun: all end, and the run goes on", "[mpi]") {
         for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
             INFO(mpi.name << ", signal " << signal);
             const Endless endless(1);
-            Job job(mpi, 3, command_of(mpi.apps, "char_lm", endless.begin()));
+            Job job(mpi, 3, command_of(mpi.apps, "generate", endless.begin()));
             endless.wait_for(job, 2);
             job.interrupt(signal);
             const Result r = job.wait(10);
@@ -161,7 +161,7 @@ TEST_CASE("a full disk: one line, all end, and the checkpoint before is whole", 
         for (const bool is_told_to_end : {false, true}) {
             INFO(mpi.name << (is_told_to_end ? ", saving because of a signal" : ""));
             const Endless endless(is_told_to_end ? 1'000'000 : 1);
-            Job job(mpi, 3, command_of(mpi.apps, "char_lm", endless.begin()));
+            Job job(mpi, 3, command_of(mpi.apps, "generate", endless.begin()));
             REQUIRE(job.says("  loss "));
             const pid_t first = job.process(0);
             REQUIRE(first > 0);  // 0 would be this process

@@ -20,7 +20,7 @@ make_quietly install
 make_quietly install  # a second time changes nothing
 version=$(sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
 
-for program in reverse_task toy_translate explain tasks char_lm classify fill generate translate report; do
+for program in reverse_task toy_translate explain tasks classify fill generate translate report; do
     said=$(cd "$home" && "$prefix/bin/plaingrad-$program" --version)
     [ "$said" = "$program (plaingrad) $version" ] || fail "$program --version says '$said'"
     (cd "$home" && PATH="$prefix/bin:$PATH" "plaingrad-$program" --help) >"$home/help"
@@ -56,7 +56,7 @@ mkdir "$home/others"
 cp apps/examples/saved_models.cpp "$home/others/example.cpp"
 printf 'good\tlovely day\ngood\tlovely\nbad\tawful day\nbad\tawful\n' >"$home/others/moods.tsv"
 (cd "$home/others" && "$prefix/bin/plaingrad-classify" train moods.tsv --validation 0 --save moods 2>"$home/log" &&
-    "$prefix/bin/plaingrad-char_lm" train "$root/README.md" --save readme --steps 50 --layers 1 --d-model 16 --heads 2 \
+    "$prefix/bin/plaingrad-generate" train "$root/README.md" --save readme --steps 50 --layers 1 --d-model 16 --heads 2 \
         >"$home/log" 2>&1) || { cat "$home/log" >&2; exit 1; }
 label=$("$prefix/bin/plaingrad-classify" predict "$home/others/moods" 'what a lovely evening' | cut -f1)
 [ "$label" = good ] || fail "plaingrad-classify says '$label'"

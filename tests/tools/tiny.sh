@@ -5,7 +5,7 @@
 # usage: tiny.sh <folder of programs> <folder of models>, which is made anew
 set -e
 apps=$1 tiny=$2
-log_book=apps/programs/char_lm/log_book.txt requests=apps/programs/classify/requests.txt
+log_book=apps/programs/generate/log_book.txt requests=apps/programs/classify/requests.txt
 rm -rf "$tiny"
 mkdir -p "$tiny"
 for family in gpt2 llama; do

@@ -110,8 +110,8 @@ measure_valgrind() {
     watched 1 'sequences came out wrong' "$apps/reverse_task" $small --d-ff 32 --threads 2 --save "$run/reverse"
     watched 1 'not all sentences came out right' "$apps/toy_translate" --epochs 1 --threads 2
     # shellcheck disable=SC2086
-    watched 0 'weights of step 3' "$apps/char_lm" train tests/trust/figures.txt $small --context 16 --save "$run/lm"
-    watched 0 'last validation' "$apps/char_lm" info "$run/lm"
+    watched 0 'weights of step 3' "$apps/generate" train tests/trust/figures.txt $small --context 16 --save "$run/lm"
+    watched 0 'last validation' "$apps/generate" info "$run/lm"
     rm -rf "$run"
     if at_long; then
         # Slower by a factor of 30 to 40: the tests of what holds memory. (Those that compare bits on each instruction set

@@ -4,11 +4,11 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/new_model.h"
 #include "apps/kit/options.h"
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
-#include "apps/programs/fill/new.h"
 #include "apps/programs/fill/train.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
@@ -134,20 +134,13 @@ void print_folder(const std::string& path) {
     std::cout << "text: tokens, vocabulary " << kit::grouped(c.vocabulary) << '\n';
 }
 
-void new_command(kit::Options& options) {
-    kit::NewModel s;
-    add_new_options(options, s);
-    options.parse();
-    make_new(s);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     return kit::run_program("fill", argc, argv, [] {
         return kit::Commands{{"", "fills gaps in texts with a masked language model", fill_command},
                              {"train", "trains a model further on texts", train_command},
-                             {"new", "makes a model with random weights, to be trained", new_command},
+                             kit::new_command({"bert"}),
                              kit::info_command<TrainSettings>("fill", add_train_options, print_folder)};
     });
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pieces.h"
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
+#include "apps/kit/text_training.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -184,7 +184,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                                                    .tokens = part.ids.batch() * part.ids.length(),
                                                    .terms = masks(part)};
         },
-        [&] { return measure(f, held_out, folder.team()); }, in_words);
+        [&](bool) { return measure(f, held_out, folder.team()); }, in_words);
 }
 
 }  // namespace plaingrad::fill

@@ -1,16 +1,17 @@
-// Writes with a model: a folder from Hugging Face, GPT-2's or Llama's kind, or what char_lm has trained. And
-// measures it on texts, and trains it further.
+// Writes with a model: a folder from Hugging Face, GPT-2's or Llama's kind, or what `train` has made of
+// texts. And measures it, and trains it further.
 //
 //     ./apps/generate gpt2 --prompt 'It was a dark and'
+//     ./apps/generate train book.txt --save book
 #include <unistd.h>
 
-#include <filesystem>
 #include <iostream>
+#include <set>
 
+#include "apps/kit/new_model.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/generate/new.h"
 #include "apps/programs/generate/score.h"
 #include "apps/programs/generate/train.h"
 #include "apps/programs/generate/write.h"
@@ -63,11 +64,27 @@ models::WritingOptions chosen(const kit::Options& options, const models::Writing
     return usual;
 }
 
+// The lines of files, which a model of lines has learned.
+std::set<std::string> lines_of(const std::vector<kit::File>& files) {
+    std::set<std::string> lines;
+    for (const kit::Text& line : kit::texts_of(files, true))
+        lines.emplace(line.text);
+    return lines;
+}
+
+// After a short training: nearer to what is probable, and, of a model of lines, ten of them.
+WriteSettings sample_of(const Writer& w) {
+    return {.writing = {.sampling = {.temperature = 0.5}, .max_tokens = 400}, .n = w.lines ? 10 : 1};
+}
+
 void write_command(kit::Options& options) {
     WriteSettings s = {.writing = Writer::kUsual};
     std::vector<std::string> words;
     std::string precision;
-    options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
+    options.rest("MODEL [FILE...]",
+                 "a folder from Hugging Face, or what `train` has saved; of a model of lines, the lines that "
+                 "it learned, to count how many are new. Without MODEL, learns a built-in text first",
+                 words);
     options.add("--prompt", "TEXT", "the text to continue, instead of what is piped or typed", s.prompt)
         .allow_empty();
     add_sampling(options, s.writing);
@@ -75,14 +92,28 @@ void write_command(kit::Options& options) {
     options.add_precision(precision);
     options.add_common(s.seed, "random seed of the texts");
     options.parse();
+    if (words.empty()) {
+        TrainSettings demo = recipe("demo");
+        demo.seed = s.seed;
+        demo.run.precision = precision.empty() ? demo.run.precision : precision;
+        const Writer w = train(demo, {{"the built-in text", std::string(log_book)}},
+                               models::RunFolder("generate", demo.run, options));
+        std::cout << '\n';
+        s.writing = chosen(options, s.writing, sample_of(w).writing);
+        return write(w, s);
+    }
     const bool asks = !options.was_given("--prompt");
-    const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
+    const bool talks = asks && words.size() == 1 && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     const Writer w = open_model(words[0], precision, true);
-    if (asks && !talks)
+    kit::check_usage(w.lines || words.size() == 1,
+                     "FILE is for models trained with --lines; this one learned a text");
+    const auto known =
+        lines_of(kit::read_files({words.begin() + 1, words.end()}, w.tokenizer.is_byte_level()));
+    if (asks && !talks && !w.lines)
         s.prompt = piped_prompt();
     s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
-    talks ? talk(w, s) : write(w, s);
+    talks ? talk(w, s) : write(w, s, known);
 }
 
 void score_command(kit::Options& options) {
@@ -99,7 +130,6 @@ void score_command(kit::Options& options) {
     options.parse();
     const std::vector<kit::File> files = kit::read_files({words.begin() + 1, words.end()}, bytes);
     const Writer w = open_model(words[0], precision, true);
-    check(!w.lines, words[0], ": this model has learned lines; ./apps/char_lm eval measures it");
     const int64_t context = w.model.config.max_length;
     kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);
     print_scores(w, files, stride > 0 ? stride : (context + 1) / 2);
@@ -109,61 +139,46 @@ void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    kit::check_fine_tuning(options, s.words, s.run);
+    const bool fresh = s.run.resume.empty();
+    if (s.is_further())
+        kit::check_fine_tuning(options, s.words, s.run);
+    kit::check_usage(!fresh || !s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
+                     " --help shows more");
+    for (const char* name : {"--lines", "--config", "--heads", "--d-model", "--dropout"})
+        kit::check_usage(!fresh || !s.is_further() || !options.was_given(name), name, " is for a new model; ",
+                         s.words[0], " is one already");
     const models::RunFolder folder("generate", s.run, options);
-    train(s, folder);
-}
-
-// Of `train`. Returns false if it is none.
-bool print_run(const std::string& path) {
-    TrainSettings s;
-    kit::Options train({"generate"});
-    add_train_options(train, s);
-    return nn::checkpoint::exists(nn::checkpoint::in_folder(path, "last.safetensors")) &&
-           kit::print_run("generate", path, train);
-}
-
-void new_command(kit::Options& options) {
-    NewSettings s;
-    add_new_options(options, s);
-    options.parse();
-    make_new(s);
-}
-
-void info_command(kit::Options& options) {
-    std::vector<std::string> words;
-    options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
-    options.parse();
-    // A run that has not ended has no model that others could open.
-    if (!nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json")) && print_run(words[0]))
+    const std::vector<kit::File> files =
+        kit::read_files({s.words.begin() + (s.is_further() ? 1 : 0), s.words.end()}, s.bytes);
+    const Writer w = train(s, files, folder);
+    if (folder.exists())
         return;
-    const Writer w = open_model(words[0]);
-    const models::Config& c = w.model.config;
-    const bool of_others = nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json"));
-    const std::string kind = of_others ? models::hugging_face::kFamilyNames[static_cast<int>(
-                                             models::hugging_face::Folder(words[0]).config.family)]
-                                       : "of char_lm";
-    kit::print_sizes(words[0], kind, c);
-    std::cout << "text: "
-              << (of_others                     ? "tokens"
-                  : w.tokenizer.is_byte_level() ? "bytes"
-                                                : "characters")
-              << ", vocabulary " << kit::grouped(c.vocabulary) << (w.lines ? "; lines" : "") << '\n'
-              << "writes: " << described(w.usual.sampling) << ", at most "
+    std::cout << '\n';
+    write(w, sample_of(w), w.lines ? lines_of(files) : std::set<std::string>());
+}
+
+void print_folder(const std::string& path) {
+    const Writer w = open_model(path);
+    kit::print_sizes(path,
+                     models::hugging_face::kFamilyNames[static_cast<int>(
+                         models::hugging_face::Folder(path).config.family)],
+                     w.model.config);
+    std::cout << "text: tokens, vocabulary " << kit::grouped(w.model.config.vocabulary)
+              << "\nwrites: " << described(w.usual.sampling) << ", at most "
               << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")
                                          : join(w.usual.max_tokens, " tokens"))
               << '\n';
-    print_run(words[0]);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     return kit::run_program("generate", argc, argv, [] {
-        return kit::Commands{{"", "writes with a model", write_command},
-                             {"score", "measures how well a model predicts texts", score_command},
-                             {"train", "trains a model further on texts", train_command},
-                             {"new", "makes a model with random weights, to be trained", new_command},
-                             {"info", "shows what a model contains", info_command}};
+        return kit::Commands{
+            {"", "writes with a model", write_command},
+            {"score", "measures how well a model predicts texts", score_command},
+            {"train", "makes a model of characters from texts, or trains a model further", train_command},
+            kit::new_command({"gpt2", "llama"}),
+            kit::info_command("generate", add_train_options, print_folder)};
     });
 }

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "apps/kit/program.h"
-#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::generate {
 
@@ -35,40 +34,53 @@ Score score(const models::LanguageModel& model, const Sequence& text, int64_t co
     return sum;
 }
 
-Sequence ids_of(const models::Writer& w, const kit::File& file) {
-    Sequence ids = w.tokenizer.encode(file.text, {.add_special_tokens = false});
-    models::text::check_known(w.tokenizer, file.text, ids, file.name);
-    return ids;
-}
-
 static void print(const std::string& name, const Score& s, int64_t bytes) {
     const double of_token = s.nats / static_cast<double>(s.tokens),
                  of_byte = s.nats / static_cast<double>(bytes);
+    const auto bits = [](double nats) { return kit::number(nats / std::numbers::ln2, 4) + " bits"; };
     std::cout << name << ": perplexity " << kit::number(std::exp(of_token), 3) << " = e^"
-              << kit::number(of_token, 4) << " nats per token, over " << kit::grouped(s.tokens)
-              << " tokens; per byte " << kit::number(of_byte, 4)
-              << " nats = " << kit::number(of_byte / std::numbers::ln2, 4) << " bits, over "
-              << kit::grouped(bytes) << '\n';
+              << kit::number(of_token, 4) << " nats per token (" << bits(of_token) << "), over "
+              << kit::grouped(s.tokens) << " tokens; per byte " << kit::number(of_byte, 4)
+              << " nats = " << bits(of_byte) << ", over " << kit::grouped(bytes) << '\n';
     kit::flush_output();
 }
 
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {
     Score sum;
-    int64_t bytes = 0;
+    int64_t bytes = 0, unknown = 0;
     for (const kit::File& file : files) {
-        Sequence text = {w.encode("").front()};
-        const Sequence ids = ids_of(w, file);
-        autograd::check(!ids.empty(), file.name, ": there is no text in this file");
-        text.insert(text.end(), ids.begin(), ids.end());
-        const Score one = score(w.model, text, w.model.config.max_length, stride);
+        std::vector<Sequence> texts;
+        for (const kit::Text& text : kit::texts_of({&file, 1}, w.lines)) {
+            texts.push_back({w.encode("").front()});
+            for (const int32_t id : w.tokenizer.encode(text.text, {.add_special_tokens = false}))
+                if (id == w.tokenizer.unknown())
+                    ++unknown;
+                else
+                    texts.back().push_back(id);
+            if (w.lines)
+                texts.back().push_back(w.model.config.specials.end());
+        }
+        autograd::check(!texts.empty() && texts[0].size() > 1, file.name,
+                        ": there is no text in this file that the model knows");
+        const int64_t context = w.model.config.max_length, size = std::ssize(file.text);
+        Score one;
+        if (w.lines) {  // many short ones: some at once
+            const auto pad = static_cast<int32_t>(w.model.config.vocabulary);
+            const kit::Measured all = kit::measure(w.model, kit::cut(texts, context), pad);
+            one = {all.nats * static_cast<double>(all.predictions), all.predictions};
+        } else {
+            one = score(w.model, texts[0], context, stride);
+        }
         autograd::check(std::isfinite(one.nats), file.name, ": the model predicts this text with ", one.nats,
                         " nats; its weights are broken");
-        const int64_t size = std::ssize(file.text);
         print(file.name, one, size);
         sum.nats += one.nats, sum.tokens += one.tokens, bytes += size;
     }
     if (files.size() > 1)
         print("together", sum, bytes);
+    if (unknown > 0)
+        kit::say(kit::name() +
+                 ": characters that the model does not know, left out: " + kit::grouped(unknown));
 }
 
 }  // namespace plaingrad::generate

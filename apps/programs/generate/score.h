@@ -1,7 +1,7 @@
 // How well a model predicts texts.
 #pragma once
 
-#include "apps/kit/pieces.h"
+#include "apps/kit/text_training.h"
 #include "models/writer.h"
 
 namespace plaingrad::generate {
@@ -18,11 +18,9 @@ struct Score {
 // context.
 Score score(const models::LanguageModel& model, const kit::Sequence& text, int64_t context, int64_t stride);
 
-// The ids of a file's text, without those that a tokenizer puts around it.
-kit::Sequence ids_of(const models::Writer& w, const kit::File& file);
-
-// Scores each file, behind the token that begins a text, and prints perplexity, nats per token and per byte,
-// and bits per byte; of several files, also of all together.
+// Scores each file, behind the token that begins a text, and prints perplexity, nats and bits per token and
+// per byte; of several files, also of all together. Each line of a model of lines is a text, and its end is
+// predicted, too. Characters that the model does not know are counted, and left out.
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride);
 
 }  // namespace plaingrad::generate

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
+#include <filesystem>
+#include <numbers>
+#include <unordered_map>
 
 #include "apps/kit/pretrained.h"
-#include "apps/kit/run.h"
-#include "apps/programs/generate/score.h"
+#include "apps/programs/generate/block.h"
 #include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
-#include "models/text/lines.h"
+#include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::generate {
 
@@ -19,55 +20,179 @@ using autograd::Rng;
 using autograd::Tokens;
 using kit::Sequence;
 using models::LanguageModel;
+using models::Writer;
+
+TrainSettings recipe(const std::string& preset) {
+    // tiny: the recipe for small machines in the README of Karpathy's nanoGPT, but with a higher learning
+    // rate: with its 1e-3, so small a model has not learned enough after 2,000 steps.
+    TrainSettings s = {};
+    s.preset = preset;
+    if (preset == "small") {  // nanoGPT's config/train_shakespeare_char.py
+        s.layers = s.heads = 6, s.d_model = 384, s.context = 256;
+        s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
+    } else if (preset == "names") {
+        // Karpathy's makemore, but with dropout and a higher learning rate that falls: without them the model
+        // has the names by heart before it is good at new ones.
+        s.config = "gpt2";
+        s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
+        s.batch = 32, s.steps = 16'000, s.validate_every = 500;
+    } else if (preset == "further") {
+        s.layers = s.context = 0, s.batch = 4, s.steps = 200, s.validate_every = 50, s.lr = 5e-5;
+    } else if (preset == "demo") {  // 18 to 30 seconds on two cores
+        s.layers = 3, s.steps = 1800, s.lr = 4e-3, s.dropout = 0.05;
+    }
+    return s;
+}
+
+static void use_preset(TrainSettings& s, const models::Settings& given) {
+    std::error_code none;
+    const std::vector<std::string> words = s.words;
+    if (!given.was_given("--preset"))
+        s.preset = !words.empty() && std::filesystem::is_directory(words[0], none) ? "further"
+                   : given.was_given("--lines")                                    ? "names"
+                                                                                   : "tiny";
+    s = recipe(s.preset);
+    s.words = words;
+}
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
-    options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from", s.words, {},
-                 kit::Options::Rest::model_and_files);
+    options.rest("FILE...", "texts to learn from; the first may be the folder of a model to train further",
+                 s.words, {}, kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
-    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
-    options.add("--layers", "N", "train only the last N layers, and the final norm; 0: all parameters",
+    options.add("--lines", "each line is a separate text, such as a name", s.lines);
+    options.add("--bytes", "read the files as they are, with CR, BOM and NUL; a new model is one of bytes",
+                s.bytes);
+    options.preset("--preset",
+                   "defaults for the other options; --lines selects names, the folder of a model further",
+                   s.preset, {"tiny", "small", "names", "further"},
+                   [&s](const models::Settings& given) { use_preset(s, given); });
+    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).set =
+        [&s](const std::string& name) {
+            named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
+            s.config = name;
+        };
+    options.add("--layers", "N",
+                "layers; further: only so many of the last ones and the final norm learn, 0: all parameters",
                 s.layers, {.max = 10'000});
-    options.add("--context", "N", "tokens in a piece of text; 0: 256, or what the model takes", s.context,
-                {.max = 1 << 20});
-    kit::add_text_training(options, s);
-    options.add_common(s.seed, "random seed of batches and dropout");
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
+    options.add("--context", "N",
+                "tokens that the model sees; with --lines, at least the longest line; further: in a piece of "
+                "text, 0: 256, or what the model takes",
+                s.context, {.max = 1 << 20});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
+    kit::add_text_training(options, s, "pieces of text, or lines,");
+    options.add_common(s.seed);
+}
+
+models::RunOptions run_options(const TrainSettings& s) {
+    const bool names = s.preset == "names";
+    return kit::run_options(s, s.seed,
+                            {.beta2 = s.is_further() ? 0.999 : 0.99,
+                             .weight_decay = names || s.is_further() ? 0.01 : 0.1,
+                             .decoupled = true,
+                             .decay_matrices_only = !names});
+}
+
+Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
+    kit::check_heads(s.d_model, s.heads);
+    kit::check_usage(s.layers > 0 && s.context > 0, "a new model needs --layers and --context above 0");
+    const std::string where = kit::name_of(files);
+    const std::vector<kit::Text> texts = kit::texts_of(files, s.lines);
+    if (!s.bytes)
+        for (const kit::Text& text : texts)
+            models::text::check_utf8(text.text, text.file, text.line);
+    auto tokenizer = s.bytes
+                         ? models::text::bytes(s.lines)
+                         : models::text::learn_characters(autograd::mapped(texts, &kit::Text::text), s.lines);
+    check(tokenizer.size() > models::text::kFirstFreeId + 1, where,
+          ": this text consists of one character only; there is nothing to learn");
+
+    models::Config config = named_config(s.config, s.d_model, s.heads);
+    config.vocabulary = tokenizer.size();
+    config.n_layers = s.layers;
+    config.max_length = s.context;
+    if (s.lines)
+        for (const kit::Text& text : texts)  // <sos>, and all that is read before <eos>
+            config.max_length = std::max(config.max_length, std::ssize(tokenizer.encode(text.text)));
+    constexpr int64_t kMost = 1024;  // attention takes time with the square
+    check(config.max_length <= std::max(s.context, kMost), where,
+          ": with --lines each line is a separate text, and the longest has ", config.max_length - 1,
+          " characters; --context ", config.max_length, " allows it");
+    models::Specials& specials = config.specials;
+    specials = {.never = {models::kPad, models::kSos, models::kUnk}};
+    if (!s.lines) {  // a long text has no end, and begins like a line
+        const int32_t line_break = tokenizer.encode("\n").at(0);
+        specials.start = line_break == models::kUnk ? models::kFirstFreeId : line_break;
+        specials.never.push_back(models::kEos);
+        specials.ends = {};
+    }
+    const auto p = static_cast<autograd::Real>(s.dropout);
+    config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};
+    config.block.precision = kit::precision_of(s.run.precision);
+    if (s.preset == "names") {
+        config.tied = false;
+        config.block.init = nn::Init::pytorch;
+        config.block.scale_embeddings = false;  // they are large already: N(0, 1)
+    }
+    kit::check_memory(models::least_parameters(config));
+    return {LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")), std::move(tokenizer),
+            s.lines};
+}
+
+// How many lines, or tokens of the one text.
+static int64_t count(const Writer& w, const std::vector<Sequence>& items) {
+    return w.lines ? std::ssize(items) : std::ssize(items[0]);
+}
+
+Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t context) {
+    std::vector<Sequence> items(w.lines ? 0 : 1);
+    for (const kit::Text& text : kit::texts_of(files, w.lines)) {
+        const Sequence ids = w.tokenizer.encode(text.text, {.add_special_tokens = w.lines});
+        models::text::check_known(w.tokenizer, text.text, ids, text.file, text.line);
+        if (w.lines)
+            items.emplace_back();
+        items.back().insert(items.back().end(), ids.begin(), ids.end());
+        if (!w.model.config.specials.ends.empty())
+            items.back().push_back(w.model.config.specials.end());
+    }
+    const int64_t all = count(w, items), learned = all * 9 / 10;
+    check(all >= 20 && (w.lines || learned > context), kit::name_of(files), ": a text of ",
+          kit::counted(all, w.lines ? "line" : "token"), "; --context ", context,
+          " needs more, and at least 20 are needed, because a tenth is held out");
+    if (!w.lines)
+        return {{{items[0].begin(), items[0].begin() + learned}},
+                {{items[0].begin() + learned, items[0].end()}}};
+    Corpus corpus;
+    const int64_t training = all - std::min<int64_t>(1000, all / 10);
+    for (const int64_t i : Rng(0).fork("held out").permutation(all))
+        (std::ssize(corpus.training) < training ? corpus.training : corpus.held_out)
+            .push_back(std::move(items[static_cast<std::size_t>(i)]));
+    return corpus;
+}
+
+kit::Measured bigram_loss(const Writer& w, const Corpus& corpus) {
+    const int64_t V = w.tokenizer.size();
+    std::unordered_map<int64_t, int64_t> pairs, firsts;
+    for (const Sequence& item : corpus.training)
+        for (std::size_t i = 1; i < item.size(); ++i) {
+            ++pairs[item[i - 1] * V + item[i]];
+            ++firsts[item[i - 1]];
+        }
+    const int64_t outcomes = V - models::kFirstFreeId + (w.lines ? 1 : 0);
+    kit::Measured all;
+    for (const Sequence& item : corpus.held_out)
+        for (std::size_t i = 1; i < item.size(); ++i, ++all.predictions)
+            all.nats -= std::log(static_cast<double>(pairs[item[i - 1] * V + item[i]] + 1) /
+                                 static_cast<double>(firsts[item[i - 1]] + outcomes));
+    all.nats /= static_cast<double>(all.predictions);
+    return all;
 }
 
 namespace {
 
-// All texts one after the other, with the token that ends a text after each.
-Sequence joined(const models::Writer& w, const std::vector<kit::File>& files) {
-    Sequence all;
-    for (const kit::File& file : files) {
-        const Sequence ids = ids_of(w, file);
-        all.insert(all.end(), ids.begin(), ids.end());
-        if (!w.model.config.specials.ends.empty())
-            all.push_back(w.model.config.specials.end());
-    }
-    return all;
-}
-
-// The last tenth is held out. If these are many pieces, only every so many of them are measured, as a large
-// model takes long.
-struct Split {
-    std::vector<Sequence> training, held_out;
-};
-Split split(const Sequence& text, int64_t context, const std::string& where) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
-    check(end - text.begin() > context && text.end() - end > 1, where, ": a text of ",
-          kit::counted(std::ssize(text), "token"), "; --context ", context,
-          " needs more, because a tenth is held out");
-    constexpr int64_t kEnough = 16'384;  // tokens
-    const auto every = static_cast<std::size_t>(1 + (text.end() - end) / kEnough);
-    Split result = {{{text.begin(), end}}, {}};
-    const std::vector<Sequence> all = kit::cut({{end, text.end()}}, context);
-    for (std::size_t i = 0; i < all.size(); i += every)
-        result.held_out.push_back(all[i]);
-    return result;
-}
-
 // Freezes all but the last `layers` layers and the final norm: the tables of tokens and positions, the output
-// layer, and the layers below. Returns what learns.
+// layer, and the layers below; 0: nothing. Returns what learns.
 std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t layers) {
     const models::Encoder& stack = model.backbone.encoder;
     const int64_t all = std::ssize(stack.layers);
@@ -84,62 +209,85 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
     return parameters;
 }
 
-models::RunModel run_model_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
+models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data,
                               const models::RunFolder& folder) {
-    models::RunModel result = kit::run_model_for_others(model, data, folder, s.words[0],
-                                                        models::hugging_face::Folder(s.words[0]).config);
-    result.parameters = learning(model, s.layers);
+    const bool of_others =
+        s.is_further() && nn::checkpoint::exists(nn::checkpoint::in_folder(s.words[0], "config.json"));
+    models::RunModel result = of_others
+                                  ? kit::run_model_for_others(w.model, data, folder, s.words[0],
+                                                              models::hugging_face::Folder(s.words[0]).config)
+                                  : models::run_model(w.model, {}, data, &w.tokenizer);
+    result.parameters = learning(w.model, s.is_further() ? s.layers : 0);
     return result;
 }
 
+// What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
+// what the model writes.
+kit::Subject subject(const Writer& w, const Sequence& piece) {
+    const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
+    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text},
+                                     kit::token_names(w.tokenizer, w.model.config.vocabulary));
+    s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
+    return s;
+}
+
 std::string in_words(const kit::Measured& loss) {
-    return join(kit::number(loss.nats, 4), " nats per token: perplexity ",
+    return join(kit::number(loss.nats, 4),
+                " nats per token = ", kit::number(loss.nats / std::numbers::ln2, 4), " bits: perplexity ",
                 kit::number(std::exp(loss.nats), 2), ", over ", kit::counted(loss.predictions, "token"));
 }
 
 }  // namespace
 
-void train(const TrainSettings& s, const models::RunFolder& folder) {
-    kit::check_base(folder, s.words[0], "MODEL");
-    const models::Writer w = open_model(s.words[0], s.run.precision);
-    check(nn::checkpoint::exists(nn::checkpoint::in_folder(s.words[0], "config.json")), s.words[0],
-          ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
-    const LanguageModel& model = w.model;
-    const int64_t most = model.config.max_length,
-                  context = s.context > 0 ? s.context : std::min<int64_t>(256, most);
+Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder) {
+    if (s.is_further())
+        kit::check_base(folder, s.words[0], "MODEL");
+    Writer w = s.is_further() ? open_model(s.words[0], s.run.precision) : new_model(s, files);
+    const int64_t most = w.model.config.max_length, context = w.lines || !s.is_further() ? most
+                                                              : s.context > 0            ? s.context
+                                                                              : std::min<int64_t>(256, most);
     kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
-    const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
-    const Sequence ids = joined(w, files);
-    const Split text = split(ids, context, kit::name_of(files));
-    const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
-    kit::Batches batches(text.training, false, context, pad, s.batch,
+    const Corpus corpus = corpus_of(w, files, context);
+    const std::vector<Sequence> all = kit::cut(corpus.held_out, context);
+    // Validation takes only every so many of these pieces if there are many: that is enough to compare
+    // losses, and a large model takes long.
+    constexpr std::size_t kEnough = 16'384;  // tokens
+    std::vector<Sequence> some;
+    for (std::size_t i = 0; i < all.size(); i += 1 + all.size() * static_cast<std::size_t>(context) / kEnough)
+        some.push_back(all[i]);
+
+    const auto pad = static_cast<int32_t>(w.model.config.vocabulary);  // no id of a text
+    kit::Batches batches(corpus.training, w.lines, context, pad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
-    // What the page of --report shows: a held-out piece without its last token, which is only predicted.
-    const Sequence& piece = text.held_out[0];
-    const Sequence shown(piece.begin(), piece.end() - 1);
-    const std::string data = models::text::fingerprint(autograd::mapped(files, &kit::File::text), {ids});
-    models::RunModel learns = run_model_of(model, s, data, folder);
-    const int64_t all = nn::parameter_count(model), trained = nn::parameter_count(learns.parameters);
-    kit::Run run(
-        folder, std::move(learns),
-        kit::run_options(
-            s, s.seed,
-            {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
-        {.activations = kit::activation_bytes(model.config, s.batch * context),
-         .frozen = static_cast<double>(all - trained),
-         .subject = kit::subject_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
-                                    kit::token_names(w.tokenizer, model.config.vocabulary)),
-         .trial = kit::trial_of(model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
-         .pretrained = true});
+    models::RunModel learns = run_model_of(
+        w, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training), folder);
+    const int64_t parameters = nn::parameter_count(w.model), trained = nn::parameter_count(learns.parameters);
+    if (!s.is_further())
+        kit::announce(kit::name(), parameters, w.model.config.block.precision);
     kit::say(join(
-        kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
-        trained < all ? "; " + kit::counted(trained, "parameter") + " learn, the others are frozen" : ""));
-    kit::train(
+        kit::counted(count(w, corpus.training), w.lines ? "line" : "token"), " to learn from, ",
+        kit::grouped(count(w, corpus.held_out)), " held out; vocabulary ", kit::grouped(w.tokenizer.size()),
+        trained < parameters ? "; " + kit::counted(trained, "parameter") + " learn, the others are frozen"
+                             : ""));
+    kit::Run run(
+        folder, std::move(learns), run_options(s),
+        {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+         .frozen = static_cast<double>(parameters - trained),
+         .subject = subject(w, some[0]),
+         .trial = kit::trial_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
+         .pretrained = s.is_further()});
+    const bool ended = kit::train(
         run, batches,
         [&](const Tokens& rows, const nn::Mode& mode) {
-            return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
+            return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
         },
-        [&] { return kit::measure(model, text.held_out, pad, folder.team()); }, in_words);
+        [&](bool at_end) {
+            return kit::measure(w.model, at_end && !s.is_further() ? all : some, pad, folder.team());
+        },
+        in_words);
+    if (ended && !s.is_further())
+        std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
+    return w;
 }
 
 }  // namespace plaingrad::generate

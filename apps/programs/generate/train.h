@@ -1,28 +1,58 @@
-// Fine-tuning: more training of a model from Hugging Face, on texts.
+// Training on texts: of a new model of characters, or further of a model that exists.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/kit/text_training.h"
 #include "models/run_folder.h"
+#include "models/writer.h"
 
 namespace plaingrad::generate {
 
-struct TrainSettings : kit::TextTraining {
-    TrainSettings()
-        : TextTraining{.batch = 4, .steps = 200, .validate_every = 50, .patience = 0, .lr = 5e-5} {}
+// The text that `generate` learns when it is given no model: a lighthouse's log book, written for this
+// purpose. The Makefile compiles it into the program from log_book.txt. It must not change: the losses in the
+// README are of exactly these characters.
+extern const std::string_view log_book;
 
-    models::RunSettings run = {};
-    std::vector<std::string> words = {};  // the model, and the files
-    bool bytes = false;
-    int64_t layers = 0, context = 0, seed = 1;
+struct TrainSettings : kit::TextTraining {
+    std::string preset, config = "gpt2+gelu+no-bias";  // nanoGPT's
+    models::RunSettings run;
+    std::vector<std::string> words;  // files; before them a model, if it exists
+    bool lines = false, bytes = false;
+    int64_t layers = 4, heads = 4, d_model = 128, context = 64, seed = 1;
+    double dropout = 0;
+
+    bool is_further() const { return preset == "further"; }  // training of a model that exists
 };
+
+// The values of a preset: tiny, small, names or further; or those of the demo.
+TrainSettings recipe(const std::string& preset);
 
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, TrainSettings& s);
+models::RunOptions run_options(const TrainSettings& s);
 
-// Trains, and writes the result into the run's folder, as one from Hugging Face.
-void train(const TrainSettings& s, const models::RunFolder& folder);
+// A new model of the characters, or bytes, of these texts. Throws UsageError for a `config` that is unknown
+// or does not fit the heads, and Error for texts without anything to learn.
+models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
+
+// What a model learns from, and what is held out: the last tenth of a text; of lines a random tenth, at most
+// 1,000, the same for every seed.
+struct Corpus {
+    std::vector<kit::Sequence> training, held_out;
+};
+// Throws Error for a character that the model does not know, and for too little text.
+Corpus corpus_of(const models::Writer& w, const std::vector<kit::File>& files, int64_t context);
+
+// A baseline: the held-out loss of a bigram table, the counts of how often each token follows each other one
+// in the training data, plus one.
+kit::Measured bigram_loss(const models::Writer& w, const Corpus& corpus);
+
+// Trains, says how well the held-out text is predicted, and returns the model. The run's folder gets it, too:
+// of a model from Hugging Face, in the same form.
+models::Writer train(const TrainSettings& s, const std::vector<kit::File>& files,
+                     const models::RunFolder& folder);
 
 }  // namespace plaingrad::generate

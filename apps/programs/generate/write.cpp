@@ -35,7 +35,8 @@ struct Pace {
 };
 
 // Of several texts, the first one reads the prompt; and one after a text that was longer than the context.
-void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s, const Rng& rng, Pace& pace) {
+std::string write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s, const Rng& rng,
+                      Pace& pace) {
     models::WritingOptions options = s.writing;
     Clock::time_point before = Clock::now();
     const bool reads = prompt.known == 0;
@@ -51,17 +52,14 @@ void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s,
     };
     std::cout << s.prompt;
     kit::flush_output();
-    w(prompt, options, rng, [](const std::string& piece) {
+    const std::string text = w(prompt, options, rng, [](const std::string& piece) {
         std::cout << piece;
         kit::flush_output();
     });
     if (first)  // nothing but the end was drawn
         (reads ? pace.reading : pace.writing) += seconds(Clock::now() - before);
     std::cout << '\n';
-}
-
-kit::Labels names_of_tokens(const Writer& w) {
-    return kit::token_names(w.tokenizer, w.model.config.vocabulary);
+    return s.prompt + text;
 }
 
 }  // namespace
@@ -89,7 +87,7 @@ std::string described(const models::SamplingOptions& o) {
     return text;
 }
 
-void write(const Writer& w, const WriteSettings& s) {
+void write(const Writer& w, const WriteSettings& s, const std::set<std::string>& known) {
     const std::vector<int32_t> ids = w.encode(s.prompt);
     const int64_t context = w.model.config.max_length;
     if (std::ssize(ids) > context)
@@ -98,10 +96,13 @@ void write(const Writer& w, const WriteSettings& s) {
     Pace pace;
     const auto prompt = w.start(ids);
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
+    int64_t fresh = 0;
     for (int64_t i = 0; i < s.n; ++i) {
-        std::cout << (i == 0 ? "" : "---\n");
-        write_one(w, *prompt, s, rng.fork(static_cast<uint64_t>(i)), pace);
+        std::cout << (i == 0 || w.lines ? "" : "---\n");
+        fresh += known.contains(write_one(w, *prompt, s, rng.fork(static_cast<uint64_t>(i)), pace)) ? 0 : 1;
     }
+    if (!known.empty())
+        std::cout << "new, not in the data: " << fresh << "/" << s.n << '\n';
     kit::flush_output();
     kit::say(join("prompt: ", rate(pace.read, pace.reading), "; then ", rate(pace.written, pace.writing)));
 }
@@ -116,7 +117,7 @@ void talk(const Writer& w, WriteSettings s) {
                                   write(w, s);
                                   ++s.seed;
                               }};
-    kit::add_commands(prompt, w, names_of_tokens(w));
+    kit::add_commands(prompt, w, kit::token_names(w.tokenizer, w.model.config.vocabulary));
     kit::converse(prompt);
 }
 

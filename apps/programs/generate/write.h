@@ -1,6 +1,7 @@
 // Writing with a model, to standard output.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "models/writer.h"
@@ -17,9 +18,10 @@ struct WriteSettings {
     int64_t n = 1, seed = 1;
 };
 
-// Continues the prompt n times, each with numbers of its own, as it is drawn; between them a line "---". At
-// the end, the speed to standard error.
-void write(const models::Writer& w, const WriteSettings& s);
+// Continues the prompt n times, each with numbers of its own, as it is drawn; between texts, which may have
+// several lines, is a line "---". If there are known lines, says how many of the n are not among them. At the
+// end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s, const std::set<std::string>& known = {});
 
 // Continues what is typed (kit::converse), each text with a seed of its own.
 void talk(const models::Writer& w, WriteSettings s);

@@ -1,6 +1,6 @@
 #include "apps/programs/translate/score.h"
 
-#include "apps/kit/pieces.h"
+#include "apps/kit/text_training.h"
 #include "autograd/base/mapped.h"
 #include "models/text/bleu.h"
 

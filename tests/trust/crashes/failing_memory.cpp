@@ -31,7 +31,7 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
     for (const Run& run : runs.all) {
         all.push_back({run.program.name, run.program.train, &run});
         // (The others train until the time is up, so how much they allocate varies.)
-        if (run.program.name == "char_lm" || run.program.name == "classify" ||
+        if (run.program.name == "generate" || run.program.name == "classify" ||
             run.program.name == "translate")
             all.push_back(
                 {.program = run.program.name,
@@ -40,9 +40,7 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
         all.push_back({run.program.name, {"info", in + "/" + run.program.name + "/" + run.program.folder}});
         all.push_back({run.program.name, {"--help"}});
     }
-    const Words few = {"--tokens", "8", "--seed", "3"};
-    all.push_back({"char_lm", joined({"sample", in + "/char_lm"}, few)});
-    all.push_back({"generate", joined({in + "/generate", "--prompt", "one two"}, few)});
+    all.push_back({"generate", {in + "/generate", "--prompt", "one two", "--tokens", "8", "--seed", "3"}});
     all.push_back({"fill", {in + "/fill", "one [MASK] three."}});
     all.push_back({"classify", {"predict", in + "/classify", "one two.", "six"}});
     tests::put(in + "/text", "one two.\n");

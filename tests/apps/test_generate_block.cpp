@@ -1,5 +1,5 @@
-// What char_lm --config NAME means.
-#include "apps/programs/char_lm/block.h"
+// What generate train --config NAME means.
+#include "apps/programs/generate/block.h"
 #include "models/language_model.h"
 #include "nn/checkpoint/metadata.h"
 #include "tests/catch.h"
@@ -7,8 +7,9 @@
 using namespace plaingrad;  // NOLINT
 using models::Config;
 
-TEST_CASE("char_lm --config: the paper's layer, today's, and changes one at a time", "[apps][char_lm]") {
-    const auto config_of = [](const std::string& name) { return char_lm::named_config(name, 48, 8); };
+TEST_CASE("generate train --config: the paper's layer, today's, and changes one at a time",
+          "[apps][generate]") {
+    const auto config_of = [](const std::string& name) { return generate::named_config(name, 48, 8); };
     const Config paper = config_of("2017");
     CHECK(paper.block.norm == models::NormPlacement::post);
     CHECK_FALSE(paper.final_norm);
@@ -62,14 +63,14 @@ TEST_CASE("char_lm --config: the paper's layer, today's, and changes one at a ti
 
     // Four heads share if the number of heads allows it, else two, else none.
     for (const auto& [heads, kv_heads] : {std::pair(12, 3), std::pair(6, 3), std::pair(3, 3)})
-        CHECK(char_lm::named_config("2017+grouped", 48, heads).block.n_kv_heads == kv_heads);
+        CHECK(generate::named_config("2017+grouped", 48, heads).block.n_kv_heads == kv_heads);
 }
 
-TEST_CASE("char_lm: the configurations have as many parameters as each other, up to a hundredth",
-          "[apps][char_lm]") {
+TEST_CASE("generate train: the configurations have as many parameters as each other, up to a hundredth",
+          "[apps][generate]") {
     for (const int64_t heads : {4, 6, 8}) {
         const auto count = [&](const std::string& config) {
-            Config c = char_lm::named_config(config, 48 * heads, heads);
+            Config c = generate::named_config(config, 48 * heads, heads);
             c.vocabulary = 100, c.max_length = 64, c.n_layers = 4;
             c.specials = {};
             return static_cast<double>(nn::parameter_count(models::LanguageModel(c, models::Rng(1))));

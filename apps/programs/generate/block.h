@@ -12,7 +12,7 @@
 
 #include "models/config.h"
 
-namespace plaingrad::char_lm {
+namespace plaingrad::generate {
 
 inline constexpr const char* kModern = "2017+pre-norm+rms-norm+rotary+swiglu+grouped+no-bias";
 
@@ -23,4 +23,4 @@ std::string config_help();
 // listing the names, for one that is unknown, and for rotary positions with heads of an odd width.
 models::Config named_config(const std::string& name, int64_t d_model, int64_t heads);
 
-}  // namespace plaingrad::char_lm
+}  // namespace plaingrad::generate

@@ -1,4 +1,4 @@
-#include "apps/programs/char_lm/block.h"
+#include "apps/programs/generate/block.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "autograd/base/text_stream.h"
 #include "models/presets.h"
 
-namespace plaingrad::char_lm {
+namespace plaingrad::generate {
 
 using models::BlockConfig;
 using models::Config;
@@ -85,4 +85,4 @@ Config named_config(const std::string& name, int64_t d_model, int64_t heads) {
     return config;
 }
 
-}  // namespace plaingrad::char_lm
+}  // namespace plaingrad::generate
