@@ -1,8 +1,8 @@
 // Makes the page of a training run that was saved, or of several runs to compare them. While a model trains,
 // --report does the same.
 
+#include "apps/kit/report.h"
 #include "apps/kit/options.h"
-#include "apps/kit/page.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "nn/checkpoint/file.h"

@@ -12,10 +12,19 @@ using models::WordPairs;
 
 namespace {
 
+// --------------------------------------------------------------------------------------------------- data
+const std::map<std::string, std::string> kBuiltIn = {  // lines of source<TAB>target
+    {"en-fr",
+     "hello world\tbonjour le monde\nhow are you\tcomment ça va\ngood morning\tbonjour\n"
+     "thank you\tmerci\nsee you soon\tà bientôt\n"},
+    {"en-es",
+     "hello world\thola mundo\ni love you\tte amo\nthe cat is black\tel gato es negro\n"
+     "good morning\tbuenos dias\nthis is a book\teste es un libro\nwhat is your name\tcomo te llamas\n"}};
+constexpr int64_t kBatch = 64;  // pairs in a step
 // ------------------------------------------------------------------------------------------ configuration
 struct Settings {
-    std::string preset = "article", corpus = "en-fr";
-    std::vector<std::string> data, words;  // data: a file, or none
+    std::string preset = "article", pairs = "en-fr";  // pairs: built in, or a file
+    std::vector<std::string> words;
     int64_t epochs = 100, seed = 1;
     double lr = 0;
     models::BeamOptions search = {.beam = 3};
@@ -26,9 +35,9 @@ void add_options(kit::Options& options, Settings& s) {
     options.rest("SENTENCE...",
                  "translate each after training; without any, translate standard input line by line",
                  s.words);
-    options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
-    options.add_files("--data", "FILE", "learn these instead: lines of source<TAB>target, in UTF-8", s.data)
-        .may_change();
+    kit::add_file(options, "--pairs", "en-fr|en-es|FILE",
+                  "what to learn; a file has lines of source<TAB>target", s.pairs,
+                  [](const std::string& pairs) { return kBuiltIn.contains(pairs); });
     kit::add_preset(options, s.preset);
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {1, 1'000'000'000}).may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr, {0, 1});
@@ -49,15 +58,6 @@ models::Config configure(const Settings& s, const WordPairs& corpus) {
     config.block.precision = kit::precision_of(s.run.precision);
     return config;
 }
-// --------------------------------------------------------------------------------------------------- data
-// Lines of source<TAB>target.
-const std::string kFrench =
-    "hello world\tbonjour le monde\nhow are you\tcomment ça va\ngood morning\tbonjour\n"
-    "thank you\tmerci\nsee you soon\tà bientôt\n";
-const std::string kSpanish =
-    "hello world\thola mundo\ni love you\tte amo\nthe cat is black\tel gato es negro\n"
-    "good morning\tbuenos dias\nthis is a book\teste es un libro\nwhat is your name\tcomo te llamas\n";
-constexpr int64_t kBatch = 64;  // pairs in a step
 // ----------------------------------------------------------------------------------------------- training
 // An epoch goes through all pairs once, in random order unless they fit into one batch.
 bool train(const models::Transformer& model, const WordPairs& corpus, const Settings& s,
@@ -132,15 +132,13 @@ void main_program(kit::Options& options) {
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    kit::check_usage(s.data.empty() || !options.was_given("--pairs"),
-                     "--pairs names built-in sentences, and --data others: give one of them");
     kit::check_usage(s.search.n_best <= s.search.beam, "--n-best ", s.search.n_best,
                      " must not be larger than --beam ", s.search.beam);
     const models::RunFolder folder("toy_translate", s.run, options);  // with --resume, restores s
-    const bool built_in = s.data.empty();
-    const auto pairs = built_in ? models::text::pairs_of(s.corpus == "en-fr" ? kFrench : kSpanish, "built in")
-                                : models::text::read_pairs(s.data[0]);
-    const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.data[0]);
+    const bool built_in = kBuiltIn.contains(s.pairs);
+    const auto pairs = built_in ? models::text::pairs_of(kBuiltIn.at(s.pairs), "built in")
+                                : models::text::read_pairs(s.pairs);
+    const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.pairs);
     const models::Transformer model = kit::new_transformer(
         configure(s, corpus), autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     if (!train(model, corpus, s, folder))
@@ -157,7 +155,7 @@ void main_program(kit::Options& options) {
                       << corpus.tgt.decode(best.ids) << (best.finished ? "" : " ...") << '\n';
     }
     std::cout << right << "/" << corpus.pairs.size() << " sentences translated correctly\n";
-    if (built_in && s.corpus == "en-es") {
+    if (s.pairs == "en-es") {
         std::cout << "\nnever seen:\n";
         for (const std::string sentence : {"i love cat", "this is a cat"})  // known words, newly combined
             translate.print(sentence, "built in", "  " + sentence + "  ->  ");

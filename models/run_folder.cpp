@@ -49,17 +49,13 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
     for (const auto& [name, number] :
          {std::pair("save_every", of_run.save_every), std::pair("stop_after", of_run.stop_after),
-          std::pair("report_every", of_run.report_every), std::pair("parts", of_run.parts)})
+          std::pair("parts", of_run.parts)})
         if (number < 0)
             throw SettingError(autograd::join(name, " must not be negative: got ", number));
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
     if (of_run.save_every > 0 && settings.was_given("--save-every") && !exists())
         throw SettingError("--save-every needs --save or --resume");
-    if (of_run.log == "json" && !exists())
-        throw SettingError("--log json needs --save or --resume");
-    if (of_run.report_every > 0 && of_run.report.empty())
-        throw SettingError("--report-every needs --report");
     if (!within.empty() && exists()) {
         path = nn::checkpoint::in_folder(path, within);
         resumes_ = resumes_ && nn::checkpoint::exists(last());

@@ -17,9 +17,7 @@ struct RunSettings {
     std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
     int64_t save_every = 0;              // steps between checkpoints; 0: only after validations
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
-    // A page about it (apps/kit/report.h), "": none; the format of its log, "json": log.jsonl beside log.csv.
-    std::string report = {}, log = "csv";
-    int64_t report_every = 0;  // steps after which the page is written again; 0: only at the end
+    std::string report = {};             // a page about it (apps/kit/report.h); "": none
     // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
     bool check = false, plot = false;
     std::string precision = "float32";  // of the model's products
@@ -35,9 +33,8 @@ public:
     // For a new run, makes the folder if necessary. To resume a run, restores the settings that it began
     // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
     // it cannot be written; and SettingError for more processes than parts, and for what would have no
-    // effect: stop_after, log and a --save-every that was given without a folder, report_every without a
-    // page. within: a subfolder, for a program with several runs. To resume, every process must see the
-    // folder.
+    // effect: stop_after and a --save-every that was given without a folder. within: a subfolder, for a
+    // program with several runs. To resume, every process must see the folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.

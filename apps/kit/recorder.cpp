@@ -1,10 +1,7 @@
 #include "apps/kit/recorder.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
@@ -22,8 +19,6 @@ using nn::checkpoint::JsonText;
 constexpr int64_t kSnapshots = 10, kFewest = 3;
 constexpr int64_t kBytes = 1'000'000;       // of all attention weights in a page, a byte each
 constexpr char kAttention[] = "Attention";  // how the names of both kinds end
-constexpr char kSnapshotLine[] =
-    R"({"kind":"snapshot","step":%)" SCNd64 R"(,"of":%)" SCNd64;  // as snapshot() writes
 constexpr std::size_t kBins = 40, kTokens = 150;
 
 // 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
@@ -120,23 +115,37 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
 Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, int64_t done)
     : subject_(std::move(subject)), steps_(steps) {
     autograd::TextReader lines(earlier);
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t step = line.find("\"step\":");
-        if (line.ends_with('}') && step != line.npos && std::atoll(line.c_str() + step + 7) <= done) {
-            lines_ += line + '\n';
-            if (int64_t of = 0; std::sscanf(line.c_str(), kSnapshotLine, &last_, &of) == 2)
-                snapshots_ = std::clamp(of, kFewest, kSnapshots);
+    for (std::string line; std::getline(lines, line);)
+        try {
+            const nn::checkpoint::Json row(line, "report.jsonl");
+            const std::string kind = row["kind"].text();
+            const int64_t step = row["step"].count();
+            if (step > done)
+                continue;
+            if (kind == "snapshot") {
+                snapshots_ = std::clamp(row["of"].count(), kFewest, kSnapshots);
+                last_ = step;
+            }
+            rows_.push_back({kind, step, line});
+        } catch (const nn::checkpoint::FileError&) {
+            continue;  // a damaged line is left out
         }
-    }
-    if (lines_.empty())
+    if (rows_.empty())
         add("model", 0, described(subject_));
+}
+
+std::string Recorder::lines() const {
+    std::string all;
+    for (const Row& row : rows_)
+        all += row.line + '\n';
+    return all;
 }
 
 void Recorder::add(const std::string& kind, int64_t step, const std::vector<JsonText::Member>& members) {
     std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
     all.insert(all.end(), members.begin(), members.end());
     int64_t replaced = 0;
-    lines_ += models::text::replace_invalid_utf8(JsonText::object(all).text, replaced) + "\n";
+    rows_.push_back({kind, step, models::text::replace_invalid_utf8(JsonText::object(all).text, replaced)});
 }
 
 void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
@@ -233,8 +242,7 @@ void Recorder::embedding(int64_t step) {
     if (ids.empty())
         return;
     const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
-    if (const std::size_t earlier = lines_.find("{\"kind\":\"embedding\""); earlier != lines_.npos)
-        lines_.erase(earlier, lines_.find('\n', earlier) + 1 - earlier);
+    std::erase_if(rows_, [](const Row& row) { return row.kind == "embedding"; });
     add("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
 }
 

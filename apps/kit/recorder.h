@@ -73,17 +73,23 @@ public:
               const std::map<std::string, double>& seconds = {});
     void scores(int64_t step);
 
-    const std::string& lines() const { return lines_; }
+    std::string lines() const;
 
 private:
     int64_t positions_that_fit(const nn::Probe& seen) const;
+    // A line of JSON, and what is asked about it.
+    struct Row {
+        std::string kind;
+        int64_t step;
+        std::string line;
+    };
     void add(const std::string& kind, int64_t step,
              const std::vector<nn::checkpoint::JsonText::Member>& members);
     void embedding(int64_t step);
 
     Subject subject_;
     int64_t steps_, snapshots_ = 10, last_ = -1;
-    std::string lines_;
+    std::vector<Row> rows_;
 };
 
 }  // namespace plaingrad::kit

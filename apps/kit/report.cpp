@@ -4,9 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <tuple>
 
-#include "apps/kit/page.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/base/parallel.h"
@@ -15,15 +13,20 @@
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
 #include "models/decoding.h"
-#include "nn/checkpoint/file.h"
+#include "models/text/lines.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
+
+extern const std::string_view run_page;  // run_page.html, compiled in by the Makefile
+
 namespace {
 
 using autograd::mapped;
 using autograd::Tensor;
 
 constexpr int64_t kReload = 5;  // seconds
+constexpr std::string_view kData = "<script type=\"application/json\" id=\"data\">";
 
 std::string processor() {
     std::ifstream info("/proc/cpuinfo");  // elsewhere the instruction set must do
@@ -60,7 +63,42 @@ std::string now() {
     return text;
 }
 
+// Of a long log, every n-th line, the last, and those with a validation, which have no empty field.
+std::string thinned(const std::string& log) {
+    const int64_t every = 1 + std::count(log.begin(), log.end(), '\n') / 3000;
+    autograd::TextReader lines(log);
+    std::string kept;
+    int64_t i = 0;
+    for (std::string line; std::getline(lines, line); ++i)
+        if (i % every == 0 || lines.peek() == EOF || line.find(",,") == line.npos)
+            kept += line + (lines.eof() && !log.ends_with('\n') ? "" : "\n");
+    return kept;
+}
+
 }  // namespace
+
+void check_page(const std::string& file) {
+    nn::checkpoint::check_can_replace(file);
+    if (!nn::checkpoint::exists(file))
+        return;
+    const std::string text = nn::checkpoint::read_file(file);
+    autograd::check(text.empty() || (text.starts_with("<!doctype html>") && text.find(kData) != text.npos),
+                    file, ": this file is there already, and it is no page about a run; give another name");
+}
+
+std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload) {
+    std::vector<std::vector<std::string>> all;
+    for (const PageRun& run : runs)
+        all.push_back({run.name, thinned(run.log), run.lines});
+    int64_t replaced = 0;
+    std::string data = models::text::replace_invalid_utf8(
+        nn::checkpoint::JsonText::array({title, reload, all}).text, replaced);
+    // "</script>" in a text would end the data.
+    for (std::size_t at = data.find('<'); at != data.npos; at = data.find('<', at))
+        data.replace(at, 1, "\\u003c");
+    std::string text(run_page);
+    return text.replace(text.find(kData) + kData.size(), std::string_view("DATA").size(), data);
+}
 
 Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
                    const Labels& names, const Labels& target_names) {
@@ -90,7 +128,6 @@ Report::Report(const models::Run& run, const Plan& plan)
       recorder_(plan.subject, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
-    log_as_json(true);  // of a resumed run, without the rows that will come again
     if (!run.folder.run.report.empty())
         check_page(run.folder.run.report);
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
@@ -115,49 +152,18 @@ Report::Report(const models::Run& run, const Plan& plan)
 void Report::after_step(const nn::StepReport& step) {
     if (!wanted_)
         return;
-    log_as_json(false);
     if (step.validation)
         recorder_.scores(step.step);
     const bool last = step.step == run_.last() || interrupted() || run_.has_ended();
     const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
-    const int64_t every = run_.folder.run.report_every;
-    const bool shows = snapshot || last || (every > 0 && step.step % every == 0);
-    // After a validation a checkpoint follows, from which the run may be resumed.
-    if (run_.folder.exists() && (shows || step.validation))
+    if (!snapshot && !last && !step.validation)
+        return;
+    if (run_.folder.exists())
         nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
-    if (shows)
-        write_page(!last);
-}
-
-void Report::log_as_json(bool from_start) const {
-    if (!run_.folder.exists() || run_.folder.run.log != "json")
-        return;
-    const std::string file = run_.folder.file("log.jsonl"), &log = run_.log();
-    const std::string names = log.substr(0, log.find('\n'));
-    // (A run that was killed may have left its own: starting it again replaces that.)
-    if (from_start && nn::checkpoint::exists(file))
-        autograd::check(
-            std::string_view("{\"step\":").starts_with(nn::checkpoint::read_file(file).substr(0, 8)), file,
-            ": this file is there already, and it is no log of a run; give another folder");
-    std::string objects;
-    autograd::TextReader rows(
-        log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));
-    for (std::string row, name, value; std::getline(rows, row); objects += "}\n") {
-        autograd::TextReader keys(names), values(row);
-        for (const char* next = "{\""; std::getline(keys, name, ',') && std::getline(values, value, ',');)
-            if (value.find_first_of("0123456789") != value.npos)  // neither empty nor infinite
-                objects += std::exchange(next, ",\"") + name + "\":" + value;
-    }
-    nn::checkpoint::append_to_file(file, objects, from_start);
-}
-
-void Report::write_page(bool goes_on) const {
-    const auto& [file, every] = std::tie(run_.folder.run.report, run_.folder.run.report_every);
-    if (file.empty() || (goes_on && every == 0))
-        return;
-    const std::string page =
-        html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, goes_on ? kReload : 0);
-    nn::checkpoint::replace_file(file, {page});
+    if (!run_.folder.run.report.empty())
+        nn::checkpoint::replace_file(
+            run_.folder.run.report,
+            {html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, last ? 0 : kReload)});
 }
 
 }  // namespace plaingrad::kit

@@ -2,6 +2,9 @@
 // page needs is also kept in the run's folder, so that apps/report makes it afterwards.
 //
 //     kit::Run run(folder, run_model, options, {.subject = kit::subject_of(model, texts, names)});
+//
+// It is one HTML file that needs nothing else, also no network: run_page.html with the data. It draws by its
+// own script; its policy allows that script and that style, by their hashes, and nothing else.
 #pragma once
 
 #include "apps/kit/plan.h"
@@ -42,8 +45,21 @@ Plan plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& ba
             .trial = trial_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
 }
 
-// Records a run that has a folder or a page, and writes both; does nothing for others. With --log json, it
-// also adds each row of the log to log.jsonl, at once, as an object of the values that the row has.
+struct PageRun {
+    std::string name;   // where there are several: the folder's
+    std::string log;    // CSV, as nn::TrainingLog writes it
+    std::string lines;  // what a Recorder has recorded
+};
+
+// The page of one run, or of several to be compared. While a run goes on, the page loads itself again after
+// `reload` seconds; 0: never.
+std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload = 0);
+
+// Before a page is written: throws Error if this file cannot be, or if it is something else than such a page.
+void check_page(const std::string& file);
+
+// Records a run that has a folder or a page, and writes both: the page at the end, and whenever the run goes
+// on after a snapshot or a validation. Does nothing for others.
 class Report {
 public:
     // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
@@ -53,9 +69,6 @@ public:
     void after_step(const nn::StepReport& step);
 
 private:
-    void write_page(bool goes_on) const;
-    void log_as_json(bool from_start) const;
-
     const models::Run& run_;
     bool wanted_;
     Recorder recorder_;

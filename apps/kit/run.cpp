@@ -6,9 +6,9 @@
 #include <iostream>
 #include <set>
 
-#include "apps/kit/page.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "apps/kit/report.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
@@ -33,10 +33,6 @@ void add_report_options(Options& options, models::RunSettings& run) {
             check_page(file);  // before hours of training
         run.report = file;
     };
-    options
-        .add("--report-every", "N", "write the page again every N steps; 0: only at the end",
-             run.report_every, {.max = 1'000'000'000})
-        .this_call();
 }
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -58,8 +54,17 @@ void add_run_options(Options& options, models::RunSettings& run) {
              run.parts, {.max = 4096})
         .new_run();
     options.add_precision(run.precision);
-    options.add("--log", "json: the folder also gets log.jsonl", run.log, {"csv", "json"}).may_change();
     add_report_options(options, run);
+}
+
+models::Setting& add_file(Options& options, const std::string& name, const std::string& argument,
+                          const std::string& help, std::string& file,
+                          bool (*is_no_file)(const std::string& text)) {
+    models::Setting& row = options.add(name, argument, help, file).may_change();
+    row.set = [=, &file](const std::string& text) {
+        file = is_no_file(text) ? text : fs::absolute(text).string();
+    };
+    return row;
 }
 
 Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, Plan of)

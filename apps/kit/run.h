@@ -24,10 +24,17 @@
 
 namespace plaingrad::kit {
 
-// --report, --report-every: of all programs that train.
+// --check, --plot, --report: of all programs that train.
 void add_report_options(Options& options, models::RunSettings& run);
 // The same, and --save, --resume, --save-every, --stop-after.
 void add_run_options(Options& options, models::RunSettings& run);
+
+// The name of a file, which a run keeps as an absolute one, and which may be given again, as the file may
+// have moved. Or a text that is no name: is_no_file says which.
+models::Setting& add_file(
+    Options& options, const std::string& name, const std::string& argument, const std::string& help,
+    std::string& file,
+    bool (*is_no_file)(const std::string& text) = [](const std::string&) { return false; });
 
 class Run : public models::Run {
 public:

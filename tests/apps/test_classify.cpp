@@ -159,22 +159,6 @@ TEST_CASE("classify: the examples of its help print what it says", "[apps][class
     check_lost_output("classify", {"predict", folder / "moods", "hi"});
 }
 
-TEST_CASE("classify: words and pairs of words have a count of their own", "[apps][classify]") {
-    const Folder folder;
-    const std::string file = folder.write("moods.txt", moods(40));
-    const auto knows = [&](const std::string& words, const std::string& pairs) {
-        const std::string name = folder / words;
-        const Result r = classify({"train", file, "--epochs", "1", "--d-model", "8", "--heads", "2",
-                                   "--min-count", words, "--min-pair-count", pairs, "--save", name});
-        INFO(r.err);
-        REQUIRE(r.status == 0);
-        const std::string tokenizer = content(name + "/tokenizer.json");
-        return std::pair(contains(tokenizer, "\"lovely\""), contains(tokenizer, "\"a lovely\""));
-    };
-    CHECK(knows("3", "1000") == std::pair(true, false));
-    CHECK(knows("1000", "3") == std::pair(false, true));
-}
-
 TEST_CASE("classify says when fewer lines can be held out than asked for", "[apps][classify]") {
     const Folder folder;
     const std::string file = folder.write("four", "glad a\nglad b\nsad c\nsad d\n");
@@ -234,7 +218,7 @@ TEST_CASE("classify gives the same results for any number of threads, and anothe
           "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("moods.tsv", moods(60));
-    const Words more = {"--epochs", "2", "--pooling", "first", "--patience", "5", "--save"};
+    const Words more = {"--epochs", "2", "--patience", "5", "--save"};
     const auto with = [&](Words words, const std::string& file, const Words& rest) {
         words.push_back(file);
         words.insert(words.end(), rest.begin(), rest.end());
@@ -287,10 +271,14 @@ TEST_CASE("classify holds out lines, a file, or nothing, and never all texts of 
 
 TEST_CASE("classify learns from each text once in an epoch", "[apps][classify]") {
     const Folder folder;
-    const std::string data = folder.write("moods.tsv", moods(7)), model = folder / "m";
+    const std::string model = folder / "m";
+    std::string texts;  // words that come once are known only by their parts, which are never dropped
+    for (char c = 'a'; c < 'h'; ++c)
+        texts += std::string(c % 2 == 0 ? "glad" : "sad") + "\t" + c + "x" + c + " y" + c + c + "\n";
     // With a rate of 0 a text always has the same loss.
-    const Result r = train(data, {"--epochs", "2", "--batch", "1", "--lr", "0", "--dropout", "0",
-                                  "--word-dropout", "0", "--validation", "0", "--save", model});
+    const Result r =
+        train(folder.write("texts.tsv", texts), {"--epochs", "2", "--batch", "1", "--lr", "0", "--dropout",
+                                                 "0", "--validation", "0", "--save", model});
     INFO(r.err);
     REQUIRE(r.status == 0);
     const Words rows = lines_of(content(model + "/log.csv"));
@@ -361,8 +349,7 @@ TEST_CASE("a saved classifier is the one that was trained, whatever the options"
     for (int i = 0; i < 9; ++i)
         texts += "glad Such An AWFUL plan number " + std::to_string(i) + "\n";
     const std::string held_out = folder.write("v", texts);
-    for (const Words& words :
-         std::vector<Words>{{}, {"--pooling", "first", "--keep-case", "--max-words", "3"}}) {
+    for (const Words& words : std::vector<Words>{{}, {"--keep-case", "--context", "3"}}) {
         const std::string model = folder / ("m" + std::to_string(words.size()));
         Words more = {"--epochs", "1", "--validation", held_out, "--save", model};
         more.insert(more.end(), words.begin(), words.end());
@@ -384,8 +371,7 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
         data += label + "\tcaf\xe9 cr\xc3\xa8me " + std::to_string(i) +
                 "\nété à Paris\tun deux trois quatre " + std::to_string(i) + "\n";
     const std::string model = folder / "m";
-    const Result r =
-        train(folder.write("d", data), {"--save", model, "--max-words", "4", "--validation", "6"});
+    const Result r = train(folder.write("d", data), {"--save", model, "--context", "4", "--validation", "6"});
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(contains(r.err, "classify: " + (folder / "d") + ": bytes that are not text, read as U+FFFD: 12\n"));
@@ -443,7 +429,6 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     refused(train(good, {"--validation", "21"}), 2, {"--validation", "from 0 to 20: got '21'"});
     refused(train(good, {"--validation", "0", "--patience", "1"}), 2,
             {"--patience needs lines that are held out"});
-    refused(train(good, {"--pooling", "max"}), 2, {"--pooling must be one of mean|first"});
     refused(train(good, {"--validation", "-1"}), 2,
             {"--validation needs a whole number from 0 to 20: got '-1'"});
     const std::string before = content(good);

@@ -1,6 +1,6 @@
 // The page of a training run, in a browser: nothing overflows, nothing is printed or fetched, and what one
 // points at or moves changes what is drawn.
-#include "apps/kit/page.h"
+#include "apps/kit/report.h"
 
 #include "apps/kit/report.h"
 #include "models/transformer.h"

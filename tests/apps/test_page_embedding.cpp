@@ -1,6 +1,6 @@
 // The picture of the embeddings: principal components against those of a covariance by hand, and neighbours.
 // The page's script computes both, so a browser is asked.
-#include "apps/kit/page.h"
+#include "apps/kit/report.h"
 #include "tests/apps/browser.h"
 #include "tests/catch.h"
 

@@ -136,7 +136,6 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     CAPTURE(lines);
     CHECK(contains(lines, "{\"kind\":\"score\",\"step\":5,\"name\":\"BLEU\",\"value\":12.5}\n"));
     CHECK_FALSE(contains(lines, "\"kind\":\"score\",\"step\":4"));
-    CHECK_FALSE(std::filesystem::exists(folder / "run/log.jsonl"));  // the log's format is that of log.csv
     const std::string layer = "[\"layer\",";
     REQUIRE(contains(lines, layer));
     CHECK(std::stod(lines.substr(lines.find(layer) + layer.size())) >= 0.0399);
@@ -149,29 +148,31 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     CHECK(contains(lines, "[\"machine\",\"" + processor + autograd::instruction_set() + ", "));
 }
 
-TEST_CASE("recorder: while a run goes on, its page is written every so many steps, and loads itself again",
-          "[kit][page]") {
+TEST_CASE(
+    "recorder: while a run goes on, its page is written after snapshots and validations, and loads itself "
+    "again",
+    "[kit][page]") {
     const Folder folder;
     const std::string page = folder / "page.html";
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
-    const models::RunFolder nowhere("p", {.report = page, .report_every = 2}, none);
+    const models::RunFolder nowhere("p", {.report = page}, none);
     const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
     kit::Plan plan;
     plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.trial.examples = [](int64_t) { return kit::Examples(); };
     plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
     kit::Report report(run, plan);  // whose snapshots are after steps 0, 12, ...
-    const auto is_written = [&](int64_t step) {
+    const auto is_written = [&](int64_t step, std::optional<double> validation = {}) {
         std::filesystem::remove(page);
-        report.after_step({.step = step});
+        report.after_step({.step = step, .validation = validation});
         return std::filesystem::exists(page);
     };
     CHECK_FALSE(is_written(1));
-    CHECK(is_written(2));
+    CHECK(is_written(2, 1.5));
     CHECK(contains(content(page), R"(["p",5,[)"));  // after so many seconds
     CHECK_FALSE(is_written(3));
-    CHECK(is_written(4));
+    CHECK(is_written(12));
     CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
 }

@@ -25,7 +25,7 @@ struct Programs : Texts {
         {"toy_translate",
          "",
          120,
-         {"--data", pairs_file, "--preset", "article", "--epochs", "60", "--save-every", "9"}},
+         {"--pairs", pairs_file, "--preset", "article", "--epochs", "60", "--save-every", "9"}},
         {"tasks", "sort", 100, {"sort", "--steps", "100", "--save-every", "10"}},
         {"generate",
          "",
@@ -42,10 +42,9 @@ struct Programs : Texts {
         {"translate",
          "",
          24,
-         {"train",        pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
-          "--max-length", "32",       "--layers",     "2",        "--heads",  "2",  "--d-model",      "32",
-          "--d-ff",       "64",       "--warmup",     "4",        "--steps",  "24", "--average",      "2",
-          "--save-every", "3"},
+         {"train",     pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
+          "--context", "32",       "--layers",     "2",        "--heads",  "2",  "--d-model",      "32",
+          "--d-ff",    "64",       "--warmup",     "4",        "--steps",  "24", "--save-every",   "3"},
          {"train"}},
     };
 };
@@ -60,22 +59,6 @@ int64_t logged_steps(const Program& p, const std::string& run) {
     return rows.size() < 2 ? 0 : std::stoll(rows.back());
 }
 
-// The rows of a log as lines of JSON.
-std::string as_json(const std::string& log) {
-    const Words rows = lines_of(log), names = {"step",          "loss",    "validation loss", "learning rate",
-                                               "gradient norm", "seconds", "tokens/s"};
-    std::string lines;
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-        std::istringstream row(rows[i]);
-        std::string values, value;
-        for (const std::string& name : names)
-            if (std::getline(row, value, ',') && !value.empty())
-                values.append(values.empty() ? "" : ",").append("\"" + name + "\":" + value);
-        lines += "{" + values + "}\n";
-    }
-    return lines;
-}
-
 }  // namespace
 
 TEST_CASE("every program that trains: killed at three points and resumed, it ends with the same files",
@@ -85,7 +68,7 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
         INFO(p.name);
         const std::string whole = programs.folder / (p.name + "-whole"),
                           run = programs.folder / (p.name + "-run");
-        const Words train = joined(p.train, {"--log", "json"});
+        const Words& train = p.train;
         const Result first = tests::run(p.name, joined(train, {"--save", whole}));
         INFO(first.err);
         REQUIRE(first.status <= 1);  // 1: after so few steps, the task is not solved
@@ -120,7 +103,6 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
         const std::string log = file(p, run, "log.csv");
         CHECK(log.starts_with("step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n1,"));
         CHECK(without_times(log) == without_times(file(p, whole, "log.csv")));
-        CHECK(file(p, run, "log.jsonl") == as_json(log));
     }
 }
 
@@ -187,50 +169,6 @@ TEST_CASE("every program that trains: --resume with a folder whose files cannot 
         CHECK(one_line(r.err, p.name + ": ./"));
     }
     CHECK(std::filesystem::is_empty(programs.folder / "run"));
-}
-
-TEST_CASE("a log of JSON grows with each step, and its format may change", "[apps][runs]") {
-    const Folder folder;
-    const std::string run = folder / "run", log = run + "/log.csv", json = run + "/log.jsonl";
-    const auto reverse = [&](const Words& words) {
-        return tests::run("reverse_task", joined({"--stop-after", "2"}, words)).status;
-    };
-    REQUIRE(reverse({"--steps", "9", "--layers", "1", "--d-model", "8", "--save", run}) == 0);
-    CHECK_FALSE(std::filesystem::exists(json));
-    REQUIRE(reverse({"--resume", run, "--log", "json"}) == 0);
-    CHECK(lines_of(content(json)).size() == 4);
-    REQUIRE(reverse({"--resume", run}) == 0);  // it remembers
-    CHECK(lines_of(content(json)).size() == 6);
-    CHECK(content(json) == as_json(content(log)));
-    std::filesystem::remove(json);
-    REQUIRE(reverse({"--resume", run, "--log", "csv"}) == 0);
-    CHECK_FALSE(std::filesystem::exists(json));
-    std::filesystem::create_directory(json);
-    const Result blocked = tests::run("reverse_task", {"--resume", run, "--log", "json"});
-    CHECK(blocked.status == 1);
-    CHECK(blocked.err.ends_with("reverse_task: " + json + ": this is a directory; a file is needed\n"));
-    // Nor is another file replaced; what a run that was killed has left is.
-    const std::pair<std::string, bool> files[] = {{"mine", true},
-                                                  {"{\"other\":1}\n", true},
-                                                  {"{\"st", false},
-                                                  {"{\"step\":1,\"lo", false},
-                                                  {"", false}};
-    for (const auto& [there, is_refused] : files) {
-        const std::string other = folder / "other";
-        std::filesystem::create_directories(other);
-        put(other + "/log.jsonl", there);
-        const Result r = tests::run("reverse_task", {"--steps", "2", "--layers", "1", "--d-model", "8",
-                                                     "--save", other, "--log", "json"});
-        CAPTURE(there, r.err);
-        CHECK((r.status == 1 &&
-               contains(r.err, "log.jsonl: this file is there already, and it is no log of a run")) ==
-              is_refused);
-        CHECK((content(other + "/log.jsonl") == there) == is_refused);
-        std::filesystem::remove_all(other);
-    }
-    const Result wrong = tests::run("reverse_task", {"--log", "xml"});
-    CHECK(wrong.status == 2);
-    CHECK(wrong.err == "reverse_task: --log must be one of csv|json: got 'xml'\n");
 }
 
 TEST_CASE("--plot draws the losses of the whole run, on every program that trains", "[apps][runs]") {
@@ -510,9 +448,9 @@ TEST_CASE("a run resumes from another folder, and with files that were renamed",
     goes_on("classify", {"train"});
     std::filesystem::copy(programs.labelled, folder / "other.tsv");
     goes_on("classify", {"train", "--validation", folder / "other.tsv"});
-    begin("toy_translate", {"--data", "pairs.tsv"});
+    begin("toy_translate", {"--pairs", "pairs.tsv"});
     std::filesystem::rename(programs.pairs_file, folder / "moved.tsv");
-    goes_on("toy_translate", {"--data", folder / "moved.tsv"});
+    goes_on("toy_translate", {"--pairs", folder / "moved.tsv"});
     begin("generate",
           {"train", "link/../only.txt", "--layers", "1", "--heads", "1", "--d-model", "8"});  // a/only.txt
     goes_on("generate", {"train"});
@@ -678,9 +616,7 @@ TEST_CASE("options that need each other are refused alone", "[apps][runs]") {
         if (p.name != "translate") {  // which needs --save anyway
             for (const auto& [options, message] :
                  {std::pair(Words{"--stop-after", "1"}, "--stop-after needs --save or --resume"),
-                  {{"--save-every", "1"}, "--save-every needs --save or --resume"},
-                  {{"--save-every", "0", "--log", "json"}, "--log json needs --save or --resume"},
-                  {{"--save-every", "0", "--report-every", "1"}, "--report-every needs --report"}}) {
+                  {{"--save-every", "1"}, "--save-every needs --save or --resume"}}) {
                 const Result r = tests::run(p.name, joined(p.train, options));
                 INFO(p.name << r.err);
                 CHECK(r.status == 2);
@@ -770,8 +706,8 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
         refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256 MiB");
         refused(program, {"train", packed}, "t.gz: this file is compressed; unpack it first");
     }
-    refused("toy_translate", {"--data", packed}, "t.gz: this file is compressed");
-    refused("toy_translate", {"--data", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256");
+    refused("toy_translate", {"--pairs", packed}, "t.gz: this file is compressed");
+    refused("toy_translate", {"--pairs", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256");
     const std::string no_run = folder / "no";
     refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is compressed");
     refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device has");
@@ -780,7 +716,7 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
         const Words words = {std::string(opens, std::strchr(opens, ' ')), std::strchr(opens, ' ') + 1};
         refused(words[0], {words[1], "/dev/zero"}, "/dev/zero: this is a pipe or a device; a file is needed");
     }
-    refused("toy_translate", {"--data", csv},
+    refused("toy_translate", {"--pairs", csv},
             "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV");
     refused("classify", {"train", csv}, "CSV must become label<TAB>text");
     refused("generate", {"train", folder.write("one", "abc\n"), "--lines"}, "a text of 1 line; at least 20");

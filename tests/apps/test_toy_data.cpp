@@ -1,4 +1,4 @@
-// toy_translate --data: text files in the forms that users have.
+// toy_translate --pairs: text files in the forms that users have.
 #include <unistd.h>
 
 #include "tests/apps/run.h"
@@ -10,7 +10,7 @@ using namespace tests;
 namespace {
 
 Result learn(const std::string& path, const Words& more = {}, const With& with = {}) {
-    Words words = {"--preset", "blog", "--data", path};
+    Words words = {"--preset", "blog", "--pairs", path};
     words.insert(words.end(), more.begin(), more.end());
     return run("toy_translate", words, with);
 }
@@ -157,7 +157,7 @@ TEST_CASE("toy_translate learns each of many pairs once in an epoch, and in anot
         many += "w" + std::to_string(i) + " x\tv" + std::to_string(i) + "\n";
     // Without dropout, and with a rate that changes no weight, a pair always has the same loss.
     const Result r =
-        run("toy_translate", {"--preset", "notebook", "--lr", "1e-30", "--epochs", "5", "--data",
+        run("toy_translate", {"--preset", "notebook", "--lr", "1e-30", "--epochs", "5", "--pairs",
                               folder.write("many.tsv", many), "--save", folder / "run", "--stop-after", "8"});
     INFO(r.err);
     REQUIRE(r.status == 0);
@@ -177,7 +177,7 @@ TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]")
     const std::size_t start = help.find("printf 'one");
     REQUIRE(start != std::string::npos);
     const std::string command = help.substr(start, help.find('\n', start) - start);
-    REQUIRE(contains(command, "./apps/toy_translate --data p.tsv two"));
+    REQUIRE(contains(command, "./apps/toy_translate --pairs p.tsv two"));
     if (!fast_build())
         SKIP("a slow build takes too long");
     // Where the programs are may differ from where they are for a user.

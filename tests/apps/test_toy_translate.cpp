@@ -261,10 +261,8 @@ TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]
 
 TEST_CASE("toy_translate refuses wrong options with one line", "[apps][toy_translate]") {
     refused({"--nonsense"}, "unknown option '--nonsense'; --help lists them");
-    refused({"--data"}, "--data needs a value: FILE");
-    refused({"--data", "pairs.tsv", "--pairs", "en-es"}, "--data others: give one of them");
-    refused({"--data", ""}, "--data needs a value: FILE");  // and not the built-in sentences
-    refused({"--pairs", "en-de"}, "--pairs must be one of en-fr|en-es: got 'en-de'");
+    refused({"--pairs"}, "--pairs needs a value: en-fr|en-es|FILE");
+    refused({"--pairs", ""}, "--pairs needs a value: en-fr|en-es|FILE");  // and not the built-in sentences
     refused({"--preset", "big"}, "--preset must be one of paper|article|notebook|blog|blog-scratch|summary|");
     refused({"--epochs", "0"}, "--epochs needs a whole number from 1 to 1000000000: got '0'");
     refused({"--epochs", "9223372036854775807"}, "--epochs needs a whole number from 1 to 1000000000");
@@ -282,9 +280,8 @@ TEST_CASE("toy_translate --help", "[apps][toy_translate]") {
     CHECK(r.status == 0);
     CHECK(r.err.empty());
     for (const char* option :
-         {"SENTENCE...", "--pairs en-fr|en-es", "--data FILE", "--preset ", "--epochs N", "--lr X",
-          "--beam N", "--n-best N", "--alpha X", "--seed N", "--threads N", "--help",
-          "\n  ./apps/toy_translate\n",
+         {"SENTENCE...", "--pairs en-fr|en-es|FILE", "--preset ", "--epochs N", "--lr X", "--beam N",
+          "--n-best N", "--alpha X", "--seed N", "--threads N", "--help", "\n  ./apps/toy_translate\n",
           "\n  ./apps/toy_translate --pairs en-es \"the cat is black\"\n      el gato es negro\n"}) {
         CAPTURE(option);
         CHECK(contains(r.out, option));

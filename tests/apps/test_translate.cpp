@@ -14,7 +14,7 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
     const Files f;
     const Result trained =
         translate(f.train_tiny({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout", "0.1",
-                                "--batch-tokens", "256", "--average", "5", "--save", f.run}));
+                                "--batch-tokens", "256", "--save", f.run}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
     CHECK(contains(trained.err, "vocabulary: "));
@@ -207,8 +207,8 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     refused(1, train({f.folder / "none", "--save", f.run}), "none: ");
     refused(1, train({f.folder.path, "--save", f.run}), f.folder.path);
     refused(1, train({f.folder.write("empty", ""), "--save", f.run}), "empty");
-    refused(2, train({f.data, "--save", f.run, "--max-length", "200", "--batch-tokens", "100"}),
-            "--max-length 200");
+    refused(2, train({f.data, "--save", f.run, "--context", "200", "--batch-tokens", "100"}),
+            "--context 200");
     refused(1, train({f.data, "--save", en}), en);
     refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
     refused(2, train({f.data}), "--save FOLDER is needed");
@@ -216,14 +216,15 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     refused(2, train({f.data, "--save", f.run, "--heads", "3"}),
             "--d-model 128 must be a multiple of --heads 3");
     const std::string tiny = f.folder.write("tiny", "a b c\tb\n");
-    refused(2, train({tiny, "--save", f.run, "--pieces", "bytes", "--min-count", "2"}), "--pieces words");
+    refused(2, train({tiny, "--save", f.run, "--bytes", "--min-count", "2"}), "not for --bytes");
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
-    refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
+    refused(1, train({tiny, "--save", f.run, "--context", "2"}),
+            "no pair is short enough; --context allows 2");
     refused(1, train({f.data, "--save", f.run, "--min-count", "100000"}), "the vocabulary is empty");
     refused(1,
-            train({f.data, "--save", f.run, "--max-length", "16384", "--batch-tokens", "16384", "--layers",
-                   "1", "--d-model", "512"}),
+            train({f.data, "--save", f.run, "--context", "16384", "--batch-tokens", "16384", "--layers", "1",
+                   "--d-model", "512"}),
             "a table of positions that is larger than the model");  // which could not be loaded again
     std::string many;                                               // fill a batch of 16 million tokens
     for (int i = 0; i < 2000; ++i)
@@ -231,7 +232,7 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     for (int i = 0; i < 16'000; ++i)
         many.append("a ");
     const std::string large = f.folder.write("large", many + "\tb\n");
-    refused(1, train({large, "--save", f.run, "--batch-tokens", "16777216", "--max-length", "16384"}),
+    refused(1, train({large, "--save", f.run, "--batch-tokens", "16777216", "--context", "16384"}),
             ", but only ");
     CHECK(!std::filesystem::exists(f.run));  // a refused run leaves no trace
     refused(1, translate({"run", f.data}), f.data);
@@ -285,9 +286,8 @@ TEST_CASE("translate: two runs don't write into one folder", "[apps][translate]"
 TEST_CASE("translate with bytes reads any bytes, and writes one line for each line", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "caf\xe9\tx\xff\n");
-    CHECK(translate({"train", f.data, "--pieces", "bytes", "--check-data"}).status == 0);
-    const Result trained =
-        translate(f.train({"--save", f.run, "--pieces", "bytes", "--merges", "0", "--steps", "1"}));
+    CHECK(translate({"check-data", f.data, "--bytes"}).status == 0);
+    const Result trained = translate(f.train({"--save", f.run, "--bytes", "--merges", "0", "--steps", "1"}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
     std::string input;
@@ -305,7 +305,7 @@ TEST_CASE("translate --validation: both of two files may have commas in their na
     const Files f;
     const std::string en = f.folder.write("a,b.en", "one two.\n"),
                       de = f.folder.write("a,b.de", "zwei eins.\n");
-    const Result r = translate(f.train({"--validation", en + "," + de, "--check-data"}));
+    const Result r = translate({"check-data", f.data, "--validation", en + "," + de});
     INFO(r.err);
     CHECK(r.status == 0);
     CHECK(contains(r.err, en + ", " + de + ": 1 pair; "));
@@ -314,12 +314,12 @@ TEST_CASE("translate --validation: both of two files may have commas in their na
 TEST_CASE("translate checks the data first", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "\nonly\none two.\tzwei eins.\n");
-    const Result r = translate(f.train({"--check-data"}));
+    const Result r = translate({"check-data", f.data});
     INFO(r.err);
     CHECK(r.status == 1);  // a line without a tab
     CHECK(contains(r.err, "pairs.tsv:110"));
     put(f.data, pairs() + "\none two.\tzwei eins.\n");
-    const Result good = translate(f.train({"--check-data"}));
+    const Result good = translate({"check-data", f.data});
     CHECK(good.status == 0);
     CHECK(contains(good.err, "duplicate"));
 }

@@ -18,8 +18,8 @@ struct Files {
 
     // Two epochs are 12 to 16 steps.
     Words train_tiny(const Words& more = {}) const {
-        return joined({"train", data, "--merges", "30", "--batch-tokens", "128", "--max-length", "32",
-                       "--warmup", "4", "--steps", "14", "--average", "2"},
+        return joined({"train", data, "--merges", "30", "--batch-tokens", "128", "--context", "32",
+                       "--warmup", "4", "--steps", "14"},
                       more);
     }
     // The same with a smaller model than that of --preset tiny, where its size does not matter.

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/page.h"
 #include "apps/kit/recorder.h"
+#include "apps/kit/report.h"
 #include "apps/programs/classify/options.h"
 #include "apps/programs/fill/train.h"
 #include "apps/programs/generate/train.h"
@@ -207,14 +207,14 @@ void report(const std::string& bytes) {
 }
 
 std::vector<std::string> command_line_seeds() {
-    return {"0--steps=9\n--lr\n0.01\na.txt\n--report-every\n3",
+    return {"0--steps=9\n--lr\n0.01\na.txt\n--report\n3",
             "1a\nb\n--preset\nbase\n--validation=c,d\n--lower-case\n--merges=0",
-            "2--epochs=3\n--validation\n100\n--pooling=first\nx.tsv",
+            "2--epochs=3\n--validation\n100\n--context=9\nx.tsv",
             "3folder\nb.txt\n--batch\n2\n--save=run",
             "4folder\nb.txt\n--resume=run",
             "0--layers=2\n--heads=2\n--d-model=8\n--context=9\n--dropout=0.2\n--batch=3\n--preset=small\na",
-            "1--layers=2\n--heads=2\n--d-ff=8\n--clip=2\n--codes=c\n--tokenized\n--max-length=9\na\nb",
-            "2--layers=2\n--word-dropout=0.2\n--weight-decay=0\n--patience=2\n--min-count=3\na",
+            "1--layers=2\n--heads=2\n--d-ff=8\n--codes=c\n--tokenized\n--context=9\na\nb",
+            "2--layers=2\n--patience=2\n--keep-case\na",
             "0--help"};
 }
 std::vector<std::string> report_seeds() {

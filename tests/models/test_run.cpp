@@ -399,7 +399,7 @@ TEST_CASE("run: a process that is told to stop stops all of them", "[models][run
 TEST_CASE("run: a page is written at the end, and parts are as many as processes, unless it is said",
           "[models][run]") {
     const RunSettings usual;
-    CHECK((usual.save_every == 0 && usual.stop_after == 0 && usual.report_every == 0 && usual.parts == 0));
+    CHECK((usual.save_every == 0 && usual.stop_after == 0 && usual.parts == 0));
     CHECK((usual.save.empty() && usual.resume.empty() && usual.report.empty()));
 }
 
@@ -508,8 +508,6 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},
           RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1},
-          RunSettings{.log = "json"}, RunSettings{.save = folder / "a", .report_every = 1},
-          RunSettings{.save = folder / "a", .report_every = -1},
           RunSettings{.save = folder / "a", .parts = -1}})
         CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
     CHECK_FALSE(fs::exists(folder / "a"));

@@ -224,10 +224,9 @@ struct Programs {
                           {"train"}};
     Program sentences = {
         "translate",
-        {"train",        pairs, "--validation", pairs, "--merges", "30",  "--batch-tokens", "256",
-         "--max-length", "32",  "--layers",     "1",   "--heads",  "2",   "--d-model",      "16",
-         "--d-ff",       "32",  "--warmup",     "8",   "--steps",  steps, "--average",      "2",
-         "--save-every", "5"},
+        {"train",     pairs, "--validation", pairs, "--merges", "30",  "--batch-tokens", "256",
+         "--context", "32",  "--layers",     "1",   "--heads",  "2",   "--d-model",      "16",
+         "--d-ff",    "32",  "--warmup",     "8",   "--steps",  steps, "--save-every",   "5"},
         {"train"}};
     Program labels = {"classify",
                       {"train", "apps/programs/classify/requests.txt", "--epochs", full() ? "40" : "3",

@@ -1,7 +1,5 @@
 #include "apps/programs/classify/options.h"
 
-#include <filesystem>
-
 #include "apps/kit/run.h"
 
 namespace plaingrad::classify {
@@ -9,21 +7,15 @@ namespace plaingrad::classify {
 bool is_number(const std::string& text) { return text.find_first_not_of("-0123456789") == text.npos; }
 
 static void add_learning_options(kit::Options& options, Settings& s) {
-    options
-        .add("--validation", "N|FILE",
-             "lines to hold out, or a file of such lines (default: a tenth, at most 500)",
-             s.validation)
-        .may_change()  // as the file may have moved
-        .set = [&s](const std::string& text) {
-        s.validation = is_number(text) ? text : std::filesystem::absolute(text).string();
-    };
+    kit::add_file(options, "--validation", "N|FILE",
+                  "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation,
+                  is_number);
     options
         .add("--epochs", "N", "passes over all texts; 0: 15, at least 300 steps", s.epochs,
              {.max = 1'000'000})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "texts per step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.max = 1});
     options.add("--label-smoothing", "X", "share of the target that is spread over all labels",
                 s.label_smoothing, {.max = 0.99});
     options.add(
@@ -37,32 +29,22 @@ static void add_model_options(kit::Options& options, Settings& s) {
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model; the feed-forward layers are twice as wide", s.d_model,
                 {.min = 1, .max = 8192});
-    options.add("--pooling", "represent a text by the mean of its positions, or by an added first one",
-                s.pooling, {"mean", "first"});
     options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
 }
 
 static void add_text_options(kit::Options& options, Settings& s) {
-    options.add("--word-dropout", "X", "probability of dropping a word but keeping its parts", s.word_dropout,
-                {.max = 0.99});
-    options.add("--min-count", "N",
-                "know rarer words only by their parts: beginning, ending, capital, digits",
-                s.reader.min_count, {.min = 1});
-    options.add("--min-pair-count", "N",
-                "also read pairs of adjacent words that occur at least N times; 0: none", s.reader.pairs);
-    options.add("--max-words", "N", "read only the first N words of a text", s.reader.max_words,
+    options.add("--context", "N", "read only the first N words of a text", s.features.max_words,
                 {.min = 1, .max = 1 << 14});
     options.add("--keep-case", "distinguish A and a in spelling; otherwise case is only a separate feature",
-                s.reader.keep_case);
+                s.features.keep_case);
 }
 
 void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
-        .may_change()  // as the folder may have moved
-        .set = [&s](const std::string& text) { s.from = std::filesystem::absolute(text).string(); };
+    kit::add_file(options, "--from", "FOLDER",
+                  "begin with a BERT from Hugging Face: its layers and its tokens", s.from);
     options.add("--pair", "with --from: each text is two, with a tab between", s.pair);
     add_learning_options(options, s);
     add_model_options(options, s);
@@ -76,8 +58,7 @@ void add_train_options(kit::Options& options, Settings& s) {
 
 void check_from(const kit::Options& options, const Settings& s) {
     kit::check_usage(!s.from.empty() || !s.pair, "--pair needs --from FOLDER, a model that reads pairs");
-    for (const char* name : {"--layers", "--heads", "--d-model", "--pooling", "--dropout", "--word-dropout",
-                             "--min-count", "--min-pair-count", "--max-words", "--keep-case"})
+    for (const char* name : {"--layers", "--heads", "--d-model", "--dropout", "--context", "--keep-case"})
         kit::check_usage(s.from.empty() || !options.was_given(name), name,
                          " is decided by the folder given to --from");
 }
@@ -87,7 +68,7 @@ models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes)
     const auto dropout = static_cast<autograd::Real>(s.dropout);
     return {.kind = models::Kind::classifier,
             .vocabulary = vocabulary,
-            .max_length = models::text::kIdsPerWord * s.reader.max_words,
+            .max_length = models::text::kIdsPerWord * s.features.max_words,
             .n_layers = s.layers,
             .final_norm = true,
             .block = {.d_model = s.d_model,
@@ -97,7 +78,7 @@ models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes)
                       .dropout = {.embeddings = dropout, .sublayers = dropout},
                       .precision = kit::precision_of(s.run.precision)},
             .classes = classes,
-            .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
+            .pooling = models::Pooling::mean};
 }
 
 }  // namespace plaingrad::classify

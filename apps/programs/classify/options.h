@@ -14,11 +14,11 @@ namespace plaingrad::classify {
 struct Settings {
     models::RunSettings run = {.save_every = 100};
     std::vector<std::string> files;
-    std::string validation, from, pooling = "mean";
+    std::string validation, from;
     bool pair = false;
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
-    double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, label_smoothing = 0.1, weight_decay = 0.01;
-    models::text::FeatureLearning reader;
+    double lr = 1e-3, dropout = 0.3, label_smoothing = 0.1;
+    models::text::FeatureLearning features;
 };
 
 // Whether --validation is a number of lines to hold out, and not a file.

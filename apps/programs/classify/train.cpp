@@ -21,6 +21,7 @@ using Sequence = std::vector<int32_t>;
 namespace {
 
 constexpr int64_t kEpochs = 15, kLeastSteps = 300;
+constexpr double kWordDropout = 0.1;  // of a word, but not of its parts: so rare words are learned, too
 
 int64_t steps_per_epoch(const Settings& s, std::size_t examples) {
     return (static_cast<int64_t>(examples) + s.batch - 1) / s.batch;
@@ -31,10 +32,7 @@ models::RunOptions run_options(const Settings& s, std::size_t examples) {
     const int64_t steps = s.epochs > 0 ? s.epochs * per_epoch : std::max(kLeastSteps, kEpochs * per_epoch);
     return {.steps = steps,
             .learning_rate = nn::CosineSchedule{s.lr, steps, steps / 10},
-            .adam = {.beta2 = 0.98,
-                     .weight_decay = s.weight_decay,
-                     .decoupled = true,
-                     .decay_matrices_only = true},
+            .adam = {.beta2 = 0.98, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true},
             .seed = static_cast<uint64_t>(s.seed),
             .validate_every = s.patience > 0 ? per_epoch : 0,
             .patience = s.patience};
@@ -51,7 +49,7 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
     Sequence labels;
     for (int64_t i = first; i < std::min(first + s.batch, n); ++i) {
         const Example& e = training[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
-        texts.push_back(l.encode(e.text, {.dropout = s.from.empty() ? s.word_dropout : 0,
+        texts.push_back(l.encode(e.text, {.dropout = s.from.empty() ? kWordDropout : 0,
                                           .rng = drop.fork(static_cast<uint64_t>(i))}));
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
@@ -108,7 +106,7 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
 
 Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     auto tokenizer =
-        models::text::learn_features(autograd::mapped(corpus.training, &Example::text), s.reader);
+        models::text::learn_features(autograd::mapped(corpus.training, &Example::text), s.features);
     const models::Config config = configure(s, tokenizer.size(), std::ssize(labels));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),

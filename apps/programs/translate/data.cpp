@@ -50,7 +50,7 @@ Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const model
     if (changed > 0)
         std::cerr << join(kit::as_line(text.files()), ": ", kit::counted(changed, "pair"), " of more than ",
                           longest, too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
-    check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length allows ", longest,
+    check(!pairs_.empty(), text.files(), ": no pair is short enough; --context allows ", longest,
           " tokens on a side");
 }
 

@@ -27,13 +27,8 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------- train
 
-TooLong too_long(const Settings& s) {
-    return s.too_long == "cut" ? TooLong::cut : s.too_long == "drop" ? TooLong::drop : TooLong::refuse;
-}
-
 Tokenizer learn_text(const Settings& s, const ParallelText& text) {
     models::text::PieceOptions options = s.text;
-    options.bytes = s.pieces == "bytes";
     options.dropout = s.bpe_dropout > 0;
     options.codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
     options.codes_file = s.codes;
@@ -57,14 +52,21 @@ struct Texts {
     std::optional<ParallelText> validation;
 };
 Texts read_texts(const Settings& s) {
-    const bool bytes = s.pieces == "bytes";
-    Texts texts = {read(s.files, bytes), {}};
+    Texts texts = {read(s.files, s.text.bytes), {}};
     if (!s.validation.empty())
-        texts.validation = read(s.validation, bytes);
+        texts.validation = read(s.validation, s.text.bytes);
     kit::say(kit::as_line(report(texts.training, check_data(texts.training))));
     if (texts.validation)
         kit::say(kit::as_line(report(*texts.validation, check_data(*texts.validation, &texts.training))));
     return texts;
+}
+
+void check_data_command(kit::Options& options) {
+    Settings s;
+    add_data_options(options, s);
+    options.parse();
+    check_files(s);
+    read_texts(s);
 }
 
 void train_command(kit::Options& options) {
@@ -75,10 +77,6 @@ void train_command(kit::Options& options) {
         check_settings(s);
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
         throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
-    if (s.check_data && s.run.resume.empty()) {
-        read_texts(s);
-        return;
-    }
     const models::RunFolder folder("translate", s.run, options);
     for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
         folder.claim(also);
@@ -93,10 +91,10 @@ void train_command(kit::Options& options) {
                                   ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
                                   : Transformer(config, rng);
     kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
-    const Corpus corpus(texts.training, tokenizer, model.config.specials, s.max_length, too_long(s));
+    const Corpus corpus(texts.training, tokenizer, model.config.specials, s.context, TooLong::drop);
     std::optional<Corpus> validation;
     if (texts.validation)
-        validation.emplace(*texts.validation, tokenizer, model.config.specials, s.max_length, too_long(s));
+        validation.emplace(*texts.validation, tokenizer, model.config.specials, s.context, TooLong::drop);
     train({model, tokenizer, corpus, validation ? &*validation : nullptr, s, folder});
 }
 
@@ -221,7 +219,8 @@ void learn_bpe_command(kit::Options& options) {
 
 void help(kit::Options& options) {
     options.parse();
-    throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
+    throw kit::UsageError(
+        "a command is needed: train, run, score, info, check-data, or learn-bpe; --help shows more");
 }
 
 }  // namespace
@@ -234,6 +233,7 @@ int main(int argc, char** argv) {
             {"run", "translates standard input, or a file, line by line", run_command},
             {"score", "measures a model on your sentences: loss and BLEU", score_command},
             {"info", "shows what a saved model contains", info_command},
+            {"check-data", "reports what is odd about sentences to learn from", check_data_command},
             {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
              learn_bpe_command}};
     });

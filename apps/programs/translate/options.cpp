@@ -14,8 +14,8 @@ Settings recipe(const std::string& preset) {
     Settings s;
     s.preset = preset;
     if (preset == "quick") {
-        s.text.merges = 4000, s.steps = 4000, s.warmup = 1000, s.lr = 4e-3, s.dropout = 0.15, s.clip = 1;
-        s.patience = 0, s.average = 5;
+        s.text.merges = 4000, s.steps = 4000, s.warmup = 1000, s.lr = 4e-3, s.dropout = 0.15;
+        s.patience = 0, s.clip = 1, s.average = 5;
     }
     if (preset == "base") {
         s.layers = 6, s.heads = 8, s.d_model = 512, s.d_ff = 2048;
@@ -24,11 +24,9 @@ Settings recipe(const std::string& preset) {
     return s;
 }
 
-void add_data_options(kit::Options& options, Settings& s) {
+void add_text_options(kit::Options& options, Settings& s) {
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const models::Settings&) { s = recipe(s.preset); });
-    options.add("--pieces", "what rare words are split into: pieces of words, or bytes", s.pieces,
-                {"words", "bytes"});
     options.add("--merges", "N", "merges of byte-pair encoding, shared by both languages; 0: characters",
                 s.text.merges, {.max = 1'000'000});
     options
@@ -42,9 +40,9 @@ void add_data_options(kit::Options& options, Settings& s) {
     options.add("--tokenized", "the text is already split into tokens, with spaces between them",
                 s.text.tokenized);
     options.add("--lower-case", "convert everything to lower case", s.text.lower_case);
-    options.add("--max-length", "N", "most tokens in a sentence, including its end", s.max_length,
-                {.min = 2, .max = 1 << 14});
-    options.add("--too-long", "what to do with longer sentences", s.too_long, {"drop", "cut", "refuse"});
+    options.add("--context", "N",
+                "most tokens in a sentence, including its end; pairs with a longer one are left out",
+                s.context, {.min = 2, .max = 1 << 14});
 }
 
 void add_model_options(kit::Options& options, Settings& s) {
@@ -68,12 +66,7 @@ void add_learning_options(kit::Options& options, Settings& s) {
                 s.warmup, {.min = 1, .max = kMostSteps});
     options.add("--label-smoothing", "X", "share of the target that is spread over all words",
                 s.label_smoothing, {.max = 0.99});
-    options.add("--clip", "X", "clip the gradient to this norm; 0: never", s.clip);
     options.add("--patience", "N", "stop after N epochs without improvement; 0: never", s.patience)
-        .may_change();
-    options.add("--average", "N", "average the last N epochs", s.average, {.min = 1, .max = 1000})
-        .may_change();
-    options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000})
         .may_change();
 }
 
@@ -95,33 +88,40 @@ std::vector<std::string> two_files(const std::string& text) {
 
 }  // namespace
 
-void add_train_options(kit::Options& options, Settings& s) {
+void add_data_options(kit::Options& options, Settings& s) {
     options.rest("SOURCE TARGET | TSV",
                  "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
                  kit::Options::Rest::files);
-    kit::add_run_options(options, s.run);
     options
         .add_files("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
                    s.validation, two_files)
         .may_change();
+    options.add("--bytes", "pieces of words are bytes, which need not be UTF-8", s.text.bytes);
+}
+
+void add_train_options(kit::Options& options, Settings& s) {
+    kit::add_run_options(options, s.run);
     add_data_options(options, s);
+    add_text_options(options, s);
     add_model_options(options, s);
     add_learning_options(options, s);
-    options.add("--check-data", "only check the data and report what is found", s.check_data).new_run();
     options.add_common(s.seed);
 }
 
-void check_settings(const Settings& s) {
+void check_files(const Settings& s) {
     kit::check_usage(s.files.size() == 1 || s.files.size() == 2,
-                     "train needs two files, or one TSV; --help shows more");
-    kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.check_data || s.run.check,
+                     "this needs two files, or one TSV; --help shows more");
+}
+
+void check_settings(const Settings& s) {
+    check_files(s);
+    kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
                      "--save FOLDER is needed: the model is kept there");
-    kit::check_usage(s.max_length <= s.batch_tokens, "--max-length ", s.max_length,
-                     " is more than --batch-tokens ", s.batch_tokens);
+    kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
+                     s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
-    kit::check_usage(
-        s.pieces == "words" || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
-        "--bpe-dropout, --min-count and --tokenized are for --pieces words");
+    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
+                     "--bpe-dropout, --min-count and --tokenized are for text, not for --bytes");
 }
 
 models::Config model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
@@ -132,7 +132,7 @@ models::Config model_config(const Settings& s, const models::text::Tokenizer& to
         specials.never.insert(specials.never.end(), {models::kUnk, static_cast<int32_t>(vocabulary) - 1});
     return {.src_vocabulary = vocabulary,
             .vocabulary = vocabulary,
-            .max_length = s.max_length,
+            .max_length = s.context,
             .specials = specials,
             .n_layers = s.layers,
             .n_decoder_layers = s.layers,

@@ -18,7 +18,9 @@ namespace plaingrad::translate {
 namespace {
 
 using models::Transformer;
-using nn::checkpoint::FieldWriter;
+
+constexpr const char* kSteps = "translate.steps";  // in the metadata of the model
+constexpr int64_t kBeam = 5;                       // of the translations that are measured at the end
 
 // The mean of models in files, in order, computed in double; written into the parameters of `into`.
 void average(const std::vector<std::string>& files, const Transformer& into) {
@@ -147,7 +149,7 @@ private:
     kit::Plan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, s.beam),
+                .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .validates = validation != nullptr,
@@ -192,26 +194,20 @@ private:
         nn::checkpoint::replace_file(folder.file("epochs.csv"), {log_});
     }
 
-    // Where a saved model comes from: after how many steps, and how many epochs were averaged at most.
-    nn::checkpoint::Metadata origin() const {
-        nn::checkpoint::Metadata all;
-        FieldWriter field{all, "translate."};
-        field("steps", run_.training.adam.steps()), field("average", s.average);
-        return all;
-    }
+    // After how many steps a model was saved.
+    std::string steps() const { return std::to_string(run_.training.adam.steps()); }
     bool is_finished() const {
         if (!nn::checkpoint::exists(folder.model()))
             return false;
-        const nn::checkpoint::Metadata then = nn::checkpoint::read(folder.model()).metadata(), now = origin();
-        return std::includes(then.begin(), then.end(), now.begin(), now.end());
+        const nn::checkpoint::Metadata saved = nn::checkpoint::read(folder.model()).metadata();
+        return saved.contains(kSteps) && saved.at(kSteps) == steps();
     }
 
     // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
     std::string what_continues() const {
         const bool steps = run_.done_steps(), patience = run_.out_of_patience();
         return join("a larger ", steps ? "--steps" : "--patience",
-                    steps && patience ? " together with a larger --patience" : "",
-                    " continues it, another --average averages again");
+                    steps && patience ? " together with a larger --patience" : "", " continues it");
     }
 
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
@@ -222,19 +218,17 @@ private:
         nn::Team& team = folder.team();
         if (nn::any(team, team.leads() && is_finished()))
             return;
-        if (run_.losses.empty())  // nothing was trained, but another --average was given
-            run_.save_last();
         std::string kept = team.leads() ? average_epochs() : "";
         run_.share_weights();
         double loss = validation == nullptr ? 0 : validation_loss();
         if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
         if (folder.writes())
-            models::save(folder.model(), model, origin());
+            models::save(folder.model(), model, {{kSteps, steps()}});
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation == nullptr)
             return;
-        std::cout << "validation loss " << loss << "\nbeam " << s.beam << ": " << bleu({.beam = s.beam}).text
+        std::cout << "validation loss " << loss << "\nbeam " << kBeam << ": " << bleu({.beam = kBeam}).text
                   << '\n';
     }
 

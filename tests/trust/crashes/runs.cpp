@@ -25,7 +25,7 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
         {"toy_translate",
          "",
          4,
-         {"--data", texts.pairs_file, "--preset", "article", "--epochs", "2", "--save-every", "1"}},
+         {"--pairs", texts.pairs_file, "--preset", "article", "--epochs", "2", "--save-every", "1"}},
         {"tasks", "sort", 5, {"sort", "--steps", "5", "--save-every", "2"}},
         {"generate",
          "",
@@ -46,14 +46,13 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
           "--validation",   texts.pairs_file,
           "--merges",       "30",
           "--batch-tokens", "256",
-          "--max-length",   "32",
+          "--context",      "32",
           "--layers",       "1",
           "--heads",        "2",
           "--d-model",      "16",
           "--d-ff",         "16",
           "--warmup",       "4",
           "--steps",        "8",
-          "--average",      "2",
           "--save-every",   "3"},
          train},
         {"fill",
@@ -64,19 +63,9 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
     };
 }
 
-// A line of log.jsonl without its times, which are last.
-std::string without_json_times(const std::string& log) {
-    std::string rows;
-    for (const std::string& row : tests::lines_of(log))
-        rows += row.substr(0, row.find(",\"seconds\"")) + '\n';
-    return rows;
-}
-
 std::string comparable(const std::string& name, const std::string& path) {
     if (name.ends_with("log.csv"))
         return tests::without_times(content(path));
-    if (name.ends_with("log.jsonl"))
-        return without_json_times(content(path));
     return name.ends_with("report.jsonl") ? "" : content(path);  // a diary, with the times of each call
 }
 
@@ -170,7 +159,7 @@ With Runs::with(const Fault& fault, const std::string& counts) const {
 }
 
 Words Runs::begin(const Run& run, const std::string& folder) const {
-    return joined(run.program.train, {"--log", "json", "--threads", "1", "--save", folder});
+    return joined(run.program.train, {"--threads", "1", "--save", folder});
 }
 
 Words Runs::resume(const Run& run, const std::string& folder) const {
