@@ -9,7 +9,6 @@
 
 #include "autograd/base/check.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
@@ -24,14 +23,12 @@ using Words = std::vector<std::string>;
 Words split(std::string_view text) {
     Words words;
     bool inside = false;
-    for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
-        const nn::CodePoint c = nn::first_code_point(text.substr(at));
-        length = c.length;
-        const bool space = is_space(c.code) || (c.code >= 0x1c && c.code <= 0x1f);
+    for (const auto& [code, bytes] : Characters(text)) {
+        const bool space = is_space(code) || (code >= 0x1c && code <= 0x1f);
         if (!space && !inside)
             words.emplace_back();
         if (!space)
-            words.back().append(text.substr(at, length));
+            words.back().append(bytes);
         inside = !space;
     }
     return words;

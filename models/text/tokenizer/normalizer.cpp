@@ -1,7 +1,6 @@
 #include "models/text/tokenizer/normalizer.h"
 
 #include "autograd/base/mapped.h"
-#include "models/text/normalization.h"
 #include "models/text/unicode.h"
 #include "nn/utf8.h"
 

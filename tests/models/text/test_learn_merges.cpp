@@ -154,8 +154,9 @@ TEST_CASE("merges: those of Multi30k are the published ones", "[.][text][bpe][da
         SKIP("PLAINGRAD_DATA does not name a folder with multi30k/train.lc.norm.tok.{en,de}");
     WordCounts counts;
     for (const std::string language : {"en", "de"})
-        for (const std::string& line :
-             models::text::read_lines(std::string(folder) + "/multi30k/train.lc.norm.tok." + language))
+        for (const std::string& line : models::text::lines_of(
+                 models::text::read_file(std::string(folder) + "/multi30k/train.lc.norm.tok." + language),
+                 "file"))
             counts.add_line(line);
     uint64_t hash = 0xcbf29ce484222325u;
     for (const char c : codes_of(learn_word_merges(counts, 10000).rules))
