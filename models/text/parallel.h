@@ -40,8 +40,8 @@ std::string check_data(const ParallelText& text, const ParallelText* training = 
 
 // ---- batches
 
-// A batch is a matrix, as wide as its longest sentence; shorter ones are padded. So pairs of similar length go
-// together, and a batch has many short pairs or few long ones.
+// A batch is a matrix, as wide as its longest sentence; shorter ones are padded. So pairs of similar length
+// go together, and a batch has many short pairs or few long ones.
 struct PairLength {
     int64_t source = 0, target = 0;  // in tokens, as the model reads them: <eos> included
 };

@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "models/text/tokenizer/older_files.h"
 #include "models/text/tokenizer/pipeline.h"
 #include "models/text/tokenizer/tokenizer_config.h"
+#include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
-using Ids = std::vector<int32_t>;
 using tokenizer::Bpe;
 using tokenizer::Dropout;
 using tokenizer::Features;
+using tokenizer::Ids;
 using tokenizer::Pipeline;
-using tokenizer::WordPiece;
 
 Tokenizer::Tokenizer(std::string json, const std::string& where)
     : json_(std::make_shared<const std::string>(std::move(json))),
@@ -68,12 +66,14 @@ namespace {
 
 // The ids of a word, by any model but Features, which reads a whole text.
 void append(const Pipeline& all, std::string_view word, Ids& ids, Dropout& dropout) {
-    if (const Bpe* bpe = std::get_if<Bpe>(&all.model))
-        bpe->append(word, ids, dropout);
-    else if (const WordPiece* pieces = std::get_if<WordPiece>(&all.model))
-        pieces->append(word, ids);
-    else
-        std::get<tokenizer::WordLevel>(all.model).append(word, ids);
+    std::visit(
+        [&](const auto& model) {
+            if constexpr (requires { model.append(word, ids); })
+                model.append(word, ids);
+            else if constexpr (requires { model.append(word, ids, dropout); })
+                model.append(word, ids, dropout);
+        },
+        all.model);
 }
 
 // The ids of words that came before in a text: most come again.
@@ -113,7 +113,7 @@ Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const 
     Ids ids;
     if (const Features* features = std::get_if<Features>(&pipeline_->model)) {
         const std::vector<std::string> all = words(text);
-        cut = std::ssize(all) > features->options().max_words;
+        cut = std::ssize(all) > features->max_words;
         features->append(all, ids, dropout);
         return ids;
     }
@@ -219,24 +219,17 @@ std::optional<std::string> Tokenizer::named(std::string_view name) const {
 }
 
 std::optional<int32_t> Tokenizer::unknown() const {
-    const int32_t id = std::visit(
-        [](const auto& model) {
-            if constexpr (std::is_same_v<decltype(model), const std::monostate&>)
-                return tokenizer::Vocabulary::kNone;
-            else
-                return model.unk();
-        },
-        pipeline_->model);
+    const int32_t id = pipeline_->unk;
     return id == tokenizer::Vocabulary::kNone ? std::nullopt : std::optional(id);
 }
 
-bool Tokenizer::is_byte_level() const { return tokenizer::has<tokenizer::ByteLevel>(pipeline_->splitter); }
-bool Tokenizer::is_lower_case() const { return tokenizer::has<tokenizer::Lowercase>(pipeline_->normalizer); }
-bool Tokenizer::is_tokenized() const { return tokenizer::has<tokenizer::SplitAt>(pipeline_->splitter); }
+bool Tokenizer::is_byte_level() const { return pipeline_->splitter.byte_level; }
+bool Tokenizer::is_lower_case() const { return pipeline_->normalizer.lower_case; }
+bool Tokenizer::is_tokenized() const { return pipeline_->splitter.at_marks; }
 
 int64_t Tokenizer::max_words() const {
     const Features* features = std::get_if<Features>(&pipeline_->model);
-    return features == nullptr ? 0 : features->options().max_words;
+    return features == nullptr ? 0 : features->max_words;
 }
 
 // The text behind what is written. Of the ids before, some stay: whether a word begins with a space depends
