@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autograd/base/check.h"
+#include "models/text/lines.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text {
@@ -32,11 +33,6 @@ Words split(std::string_view text) {
         inside = !space;
     }
     return words;
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
-        text.replace(at, from.size(), to);
 }
 
 bool is_stop(char c) { return c == '.' || c == ','; }
@@ -116,7 +112,7 @@ Words tokenize_13a(std::string_view text) {
                                                     {"&quot;", "\""},  {"&amp;", "&"}, {"&lt;", "<"},
                                                     {"&gt;", ">"}};
     for (const auto& [from, to] : replacements)
-        replace_all(line, from, to);
+        line = replace_all(line, from, to);
     std::string spaced = " ";
     for (const char c : line)
         spaced += is_punctuation(c) ? std::string{' ', c, ' '} : std::string{c};

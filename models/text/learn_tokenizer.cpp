@@ -47,23 +47,19 @@ Tokenizer learn_characters(const Views& texts, bool lines) {
         for (const Character& c : Characters(text))
             characters.emplace(c.bytes);
     const Strings pieces = behind_reserved({characters.begin(), characters.end()});
-    const std::vector<MergeRule> none;
     const std::string options = R"("type":"BPE","unk_token":"<unk>","fuse_unk":false)";
-    return Tokenizer(FileText{.model = model_text(options, pieces, &none),
+    return Tokenizer(json_of({.model = bpe_text(options, pieces),
                               .post_processor = sos_before(lines),
-                              .decoder = R"({"type":"Fuse"})"}
-                         .json());
+                              .decoder = R"({"type":"Fuse"})"}));
 }
 
 Tokenizer bytes(bool lines) {
     const auto& of_byte = byte_alphabet().character;
-    const std::vector<MergeRule> none;
     const Strings pieces = behind_reserved({of_byte.begin(), of_byte.end()});
-    return Tokenizer(FileText{.model = model_text(R"("type":"BPE")", pieces, &none),
+    return Tokenizer(json_of({.model = bpe_text(R"("type":"BPE")", pieces),
                               .pre_tokenizer = kByteLevel,
                               .post_processor = sos_before(lines),
-                              .decoder = kByteLevel}
-                         .json());
+                              .decoder = kByteLevel}));
 }
 
 // The words of texts, as a tokenizer of this kind splits them.
@@ -80,9 +76,8 @@ Tokenizer learn_words(const Views& texts) {
         const Strings pieces = behind_reserved(words);
         autograd::check(pieces.size() == words.size() + kFirstFreeId,
                         "[learn_words] no word may be <pad>, <sos>, <eos> or <unk>, which are reserved");
-        return Tokenizer(FileText{.model = model_text(R"("type":"WordLevel","unk_token":"<unk>")", pieces),
-                                  .pre_tokenizer = R"({"type":"WhitespaceSplit"})"}
-                             .json());
+        return Tokenizer(json_of({.model = model_text(R"("type":"WordLevel","unk_token":"<unk>")", pieces),
+                                  .pre_tokenizer = R"({"type":"WhitespaceSplit"})"}));
     };
     return with(words_of(texts, with({})).words());
 }
@@ -96,20 +91,20 @@ static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vec
         file.normalizer = R"({"type":"Lowercase"})";
     if (o.bytes) {
         pieces.emplace_back("<|endoftext|>");
-        file.model = model_text(R"("type":"BPE")", pieces, &rules);
+        file.model = bpe_text(R"("type":"BPE")", pieces, rules);
         file.pre_tokenizer = file.decoder = kByteLevel;
     } else {
         const std::string joiners = R"({"type":"Joiners"})",
                           ends = R"({"type":"BPEDecoder","suffix":"</w>"})";
-        file.model = model_text(R"("type":"SubwordNMT","unk_token":"<unk>","end_of_word_suffix":"</w>")",
-                                pieces, &rules);
+        file.model =
+            bpe_text(R"("type":"SubwordNMT","unk_token":"<unk>","end_of_word_suffix":"</w>")", pieces, rules);
         file.pre_tokenizer =
             o.tokenized ? R"({"type":"Split","pattern":{"String":" "},"behavior":"Removed","invert":false})"
                         : joiners;
         file.decoder =
             o.tokenized ? ends : R"({"type":"Sequence","decoders":[)" + ends + "," + joiners + "]}";
     }
-    return Tokenizer(file.json(), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
+    return Tokenizer(json_of(file), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
 }
 
 // The rules of a file, and all symbols: those that words begin with, then those that rules make.
@@ -184,7 +179,7 @@ Tokenizer learn_features(const Strings& texts, const FeatureLearning& o) {
         file.model = model_text(join(R"("type":"Features","unk_token":"<unk>","keep_case":)",
                                      o.keep_case ? "true" : "false", R"(,"max_words":)", o.max_words),
                                 behind_reserved(features));
-        return Tokenizer(file.json());
+        return Tokenizer(json_of(file));
     };
     const Tokenizer splitter = with({});
     std::vector<Strings> words;
@@ -227,7 +222,7 @@ static Strings frequent_characters(const WordCounts& words, int64_t most, int64_
 
 Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_out) {
     Strings pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    const WordCounts words = words_of({text}, Tokenizer(bert_text(pieces).json()));
+    const WordCounts words = words_of({text}, Tokenizer(json_of(bert_text(pieces))));
     const Strings characters = frequent_characters(words, size - std::ssize(pieces), left_out);
     std::map<std::string, int32_t> places;
     for (const std::string& character : characters)
@@ -249,18 +244,18 @@ Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_ou
     for (int32_t id = 0; id < 5; ++id)
         file.added_tokens.push_back(
             {.content = pieces[static_cast<std::size_t>(id)], .id = id, .special = true});
-    return Tokenizer(file.json());
+    return Tokenizer(json_of(file));
 }
 
 Tokenizer learn_byte_pairs(std::string_view text, int64_t merges) {
     Merges all = learn_byte_merges(words_of({text}, bytes()), merges);
     all.symbols.emplace_back("<|endoftext|>");
     const auto end = static_cast<int32_t>(all.symbols.size()) - 1;
-    return Tokenizer(FileText{.model = model_text(R"("type":"BPE")", all.symbols, &all.rules),
-                              .pre_tokenizer = kByteLevel,
-                              .decoder = kByteLevel,
-                              .added_tokens = {{.content = all.symbols.back(), .id = end, .special = true}}}
-                         .json());
+    return Tokenizer(
+        json_of({.model = bpe_text(R"("type":"BPE")", all.symbols, all.rules),
+                 .pre_tokenizer = kByteLevel,
+                 .decoder = kByteLevel,
+                 .added_tokens = {{.content = all.symbols.back(), .id = end, .special = true}}}));
 }
 
 void save_tokenizer_config(const std::string& folder, const std::string& tokenizer_class, int64_t max_length,

@@ -61,17 +61,11 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
 
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
     std::string valid;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = std::min(find_invalid_utf8(text.substr(at)), text.size() - at);
-        valid.append(text.substr(at, length));
-        at += length;
-        if (at < text.size()) {
-            valid.append("\xef\xbf\xbd");  // U+FFFD
-            ++replaced;
-            ++at;
-        }
+    for (std::size_t at = 0; (at = find_invalid_utf8(text)) != text.npos; ++replaced) {
+        valid.append(text.substr(0, at)).append("\xef\xbf\xbd");  // U+FFFD
+        text.remove_prefix(at + 1);
     }
-    return valid;
+    return valid.append(text);
 }
 
 std::string read_file(std::FILE* file, const std::string& name) {
@@ -128,6 +122,15 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
     return split_lines(read_file(path), path, &replaced, rule);
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+    std::string out;
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from)) {
+        out.append(text.substr(0, at)).append(to);
+        text.remove_prefix(at + from.size());
+    }
+    return out.append(text);
 }
 
 std::vector<std::string> split_words(std::string_view sentence) {

@@ -50,6 +50,9 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
 // Replaces each byte that is not UTF-8 by U+FFFD, and counts it in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
+// Replaces each `from`, which must not be empty, by `to`.
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+
 // The words of a sentence, separated by spaces and tabs.
 std::vector<std::string> split_words(std::string_view sentence);
 // Throws Error naming `where`, the line and the byte in it for a text that is not UTF-8. line: the number of

@@ -76,37 +76,6 @@ void append(const Pipeline& all, std::string_view word, Ids& ids, Dropout& dropo
         all.model);
 }
 
-// The ids of words that came before in a text: most come again.
-class Memory {
-public:
-    Memory(const Pipeline& all, Dropout& dropout) : all_(all), dropout_(dropout) {}
-
-    void append(std::string_view word, Ids& ids) {
-        constexpr std::size_t kLongest = 64;
-        if (word.size() > kLongest || dropout_.p > 0)
-            return text::append(all_, word, ids, dropout_);
-        const auto known = places_.find(word);
-        if (known != places_.end()) {
-            const auto [begin, end] = known->second;
-            for (std::size_t i = begin; i < end; ++i)
-                ids.push_back(ids[i]);
-            return;
-        }
-        const std::size_t begin = ids.size();
-        text::append(all_, word, ids, dropout_);
-        places_.emplace(word, std::pair(begin, ids.size()));
-    }
-
-private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    const Pipeline& all_;
-    Dropout& dropout_;
-    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, Hash, std::equal_to<>> places_;
-};
-
 }  // namespace
 
 Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const {
@@ -117,10 +86,24 @@ Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const 
         features->append(all, ids, dropout);
         return ids;
     }
-    Memory memory(*pipeline_, dropout);
-    split(
-        text, [&](std::string_view word) { memory.append(word, ids); },
-        [&](int32_t id) { ids.push_back(id); });
+    // Where the ids of the words stand that came before: most come again.
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, tokenizer::Hash, std::equal_to<>>
+        places;
+    const auto append_word = [&](std::string_view word) {
+        constexpr std::size_t kLongest = 64;
+        const bool keeps = word.size() <= kLongest && dropout.p == 0;
+        const auto known = keeps ? places.find(word) : places.end();
+        if (known != places.end()) {
+            for (std::size_t i = known->second.first; i < known->second.second; ++i)
+                ids.push_back(ids[i]);
+            return;
+        }
+        const std::size_t begin = ids.size();
+        append(*pipeline_, word, ids, dropout);
+        if (keeps)
+            places.emplace(word, std::pair(begin, ids.size()));
+    };
+    split(text, append_word, [&](int32_t id) { ids.push_back(id); });
     return ids;
 }
 
@@ -205,7 +188,7 @@ const std::string& Tokenizer::piece(int32_t id) const {
 }
 
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
-    if (const tokenizer::AddedToken* added = pipeline_->added.find(token))
+    if (const auto* added = tokenizer::found(pipeline_->added.all(), token))
         return added->id;
     const auto place = std::find(pipeline_->tokens.begin(), pipeline_->tokens.end(), token);
     return place == pipeline_->tokens.end()

@@ -189,16 +189,16 @@ std::string codes_of(const std::vector<MergeRule>& rules) {
     return lines;
 }
 
-std::vector<MergeRule> read_codes(std::string_view text, const std::string& where) {
+std::vector<MergeRule> read_codes(std::string_view text, const std::string& where, bool versioned) {
     const Strings lines = lines_of(text, where);
-    check_file(lines[0].starts_with(kVersion), where, ":1: merges must begin with a line '", kVersion, "'");
+    check_file(!versioned || lines[0].starts_with(kVersion), where, ":1: merges must begin with a line '",
+               kVersion, "'");
     std::vector<MergeRule> rules;
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        const std::size_t space = lines[i].find(' ');
-        check_file(space > 0 && space != std::string::npos && lines[i].rfind(' ') == space &&
-                       !lines[i].ends_with(' '),
-                   where, ":", i + 1, ": a line must have two symbols with a space between");
-        rules.emplace_back(lines[i].substr(0, space), lines[i].substr(space + 1));
+    for (std::size_t i = lines[0].starts_with("#version") ? 1 : 0; i < lines.size(); ++i) {
+        const auto rule = Bpe::rule(lines[i]);
+        check_file(rule && !rule->first.empty() && !rule->second.empty(), where, ":", i + 1,
+                   ": a line must have two symbols with a space between");
+        rules.emplace_back(*rule);
     }
     return rules;
 }

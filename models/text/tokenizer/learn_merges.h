@@ -47,8 +47,9 @@ Merges learn_word_merges(const WordCounts& words, int64_t merges);
 Merges learn_byte_merges(const WordCounts& words, int64_t merges);
 
 // A file of rules as subword-nmt writes it: `#version: 0.2`, then `left right` for each. Reading throws Error
-// naming `where` and the line for any other format.
+// naming `where` and the line for any other format. versioned: whether it must say its version, which not all
+// of GPT-2's kind do.
 std::string codes_of(const std::vector<MergeRule>& rules);
-std::vector<MergeRule> read_codes(std::string_view text, const std::string& where);
+std::vector<MergeRule> read_codes(std::string_view text, const std::string& where, bool versioned = true);
 
 }  // namespace plaingrad::models::text::tokenizer

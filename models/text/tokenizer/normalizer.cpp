@@ -1,5 +1,6 @@
 #include "models/text/tokenizer/normalizer.h"
 
+#include "models/text/lines.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text::tokenizer {
@@ -110,15 +111,6 @@ Normalizer::Step normalizer_step(const Json& part) {
 }
 
 }  // namespace
-
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-    std::string out;
-    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from)) {
-        out.append(text.substr(0, at)).append(to);
-        text.remove_prefix(at + from.size());
-    }
-    return out.append(text);
-}
 
 std::vector<Json> steps_of(const Json& part, const char* list) {
     if (part.is_null())

@@ -27,8 +27,6 @@ public:
     bool lower_case = false;  // whether "Lowercase" is a step
 };
 
-// Replaces each `from`, which must not be empty, by `to`.
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 // The steps of a normalizer, a pre_tokenizer and so on: of a "Sequence" those in its `list`, which may be
 // such themselves; of a null none; or the one that it is.
 std::vector<Json> steps_of(const Json& part, const char* list);

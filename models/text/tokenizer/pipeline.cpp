@@ -172,9 +172,9 @@ Pipeline read_pipeline(const std::string& text, const std::string& where) {
 // ---- writing
 
 // A piece and a merge a line, as people look for them.
-std::string FileText::json() const {
+std::string json_of(const FileText& file) {
     std::vector<JsonText> tokens;
-    for (const AddedToken& token : added_tokens)
+    for (const AddedToken& token : file.added_tokens)
         tokens.push_back(JsonText::object({{"id", token.id},
                                            {"content", token.content},
                                            {"single_word", token.single_word},
@@ -183,22 +183,23 @@ std::string FileText::json() const {
                                            {"normalized", token.normalized},
                                            {"special", token.special}}));
     return "{\n\"version\":\"1.0\",\n\"truncation\":null,\n\"padding\":null,\n\"added_tokens\":" +
-           JsonText::array(tokens).text + ",\n\"normalizer\":" + normalizer +
-           ",\n\"pre_tokenizer\":" + pre_tokenizer + ",\n\"post_processor\":" + post_processor +
-           ",\n\"decoder\":" + decoder + ",\n\"model\":" + model + "\n}\n";
+           JsonText::array(tokens).text + ",\n\"normalizer\":" + file.normalizer +
+           ",\n\"pre_tokenizer\":" + file.pre_tokenizer + ",\n\"post_processor\":" + file.post_processor +
+           ",\n\"decoder\":" + file.decoder + ",\n\"model\":" + file.model + "\n}\n";
 }
 
-std::string model_text(const std::string& options, const Strings& pieces,
-                       const std::vector<MergeRule>* merges) {
+std::string model_text(const std::string& options, const Strings& pieces) {
     std::vector<JsonText::Member> vocabulary;
     for (const std::string& piece : pieces)
         vocabulary.emplace_back(piece, vocabulary.size());
-    std::vector<JsonText> rules;
-    if (merges != nullptr)
-        for (const auto& [left, right] : *merges)
-            rules.emplace_back(left + " " + right);
-    return "{" + options + (merges != nullptr ? ",\"merges\":" + JsonText::array(rules, true).text : "") +
-           ",\"vocab\":" + JsonText::object(vocabulary, true).text + "}";
+    return "{" + options + ",\"vocab\":" + JsonText::object(vocabulary, true).text + "}";
+}
+
+std::string bpe_text(const std::string& options, const Strings& pieces, const std::vector<MergeRule>& rules) {
+    std::vector<JsonText> merges;
+    for (const auto& [left, right] : rules)
+        merges.emplace_back(left + " " + right);
+    return model_text(options + ",\"merges\":" + JsonText::array(merges, true).text, pieces);
 }
 
 FileText bert_text(const Strings& pieces, const BertText& o) {

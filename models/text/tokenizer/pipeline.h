@@ -43,13 +43,13 @@ struct FileText {
     std::string model = {}, normalizer = "null", pre_tokenizer = "null", post_processor = "null",
                 decoder = "null";
     std::vector<AddedToken> added_tokens = {};
-    std::string json() const;
 };
+std::string json_of(const FileText& file);
 
-// "model": its type and options, as "type":"BPE", then what merges make, and pieces with the ids 0, 1, 2 and
-// so on.
-std::string model_text(const std::string& options, const Strings& pieces,
-                       const std::vector<MergeRule>* merges = nullptr);
+// "model": its type and options, as "type":"BPE", and pieces with the ids 0, 1, 2 and so on.
+std::string model_text(const std::string& options, const Strings& pieces);
+std::string bpe_text(const std::string& options, const Strings& pieces,
+                     const std::vector<MergeRule>& rules = {});
 
 // BERT's: "[CLS] A [SEP] B [SEP]", and what its normalizer does.
 struct BertText {

@@ -54,10 +54,10 @@ void AddedTokens::add(AddedToken token, const Normalizer& normalizer) {
         by_first_byte_[static_cast<unsigned char>(pattern[0])].emplace(pattern.size(), tokens_.size() - 1);
 }
 
-const AddedToken* AddedTokens::find(std::string_view content) const {
-    const auto token = std::find_if(tokens_.begin(), tokens_.end(),
-                                    [&](const AddedToken& t) { return t.content == content; });
-    return token == tokens_.end() ? nullptr : &*token;
+const AddedToken* found(const std::vector<AddedToken>& tokens, std::string_view content) {
+    const auto token =
+        std::find_if(tokens.begin(), tokens.end(), [&](const AddedToken& t) { return t.content == content; });
+    return token == tokens.end() ? nullptr : &*token;
 }
 
 const AddedToken* AddedTokens::at_start(std::string_view text, bool normalized) const {

@@ -24,6 +24,8 @@ struct AddedToken {
     std::string pattern = "";  // the text to look for: the content, normalized if `normalized`
 };
 
+const AddedToken* found(const std::vector<AddedToken>& tokens, std::string_view content);  // null: none
+
 class AddedTokens {
 public:
     // Reads one member of "added_tokens" in tokenizer.json, which has an "id", or of "added_tokens_decoder"
@@ -32,7 +34,6 @@ public:
 
     void add(AddedToken token, const Normalizer& normalizer);
     const std::vector<AddedToken>& all() const { return tokens_; }
-    const AddedToken* find(std::string_view content) const;  // null if there is none
 
     // Cuts a text at the tokens. If several begin at the same place, the longest counts. Calls between() for
     // each text between two tokens that is not empty, and token() with each token's id. normalized: whether

@@ -1,8 +1,6 @@
 #include "models/text/tokenizer/tokenizer_config.h"
 
 #include <algorithm>
-#include <set>
-#include <unordered_map>
 
 #include "models/text/tokenizer/pipeline.h"
 #include "nn/checkpoint/metadata.h"
@@ -74,39 +72,12 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
     return name;
 }
 
-// The tokens of a folder, as a tokenizer.json lists them. One that is no piece gets an id behind all others.
-class Tokens {
-public:
-    explicit Tokens(const Strings& pieces) {
-        for (const std::string& piece : pieces)
-            ids_.emplace(piece, std::ssize(ids_));
-    }
-
-    int64_t add(AddedToken token) {  // returns its id
-        const int64_t id = ids_.try_emplace(token.content, std::ssize(ids_)).first->second;
-        token.id = static_cast<int32_t>(id);
-        all.push_back(std::move(token));
-        return id;
-    }
-    int64_t id(const std::string& content) const { return ids_.at(content); }
-
-    std::vector<AddedToken> all;
-
-private:
-    std::unordered_map<std::string, int64_t> ids_;
-};
-
-const AddedToken* found(const std::vector<AddedToken>& tokens, const std::string& content) {
-    const auto at = std::find_if(tokens.begin(), tokens.end(),
-                                 [&](const AddedToken& token) { return token.content == content; });
-    return at == tokens.end() ? nullptr : &*at;
-}
-
-// Those that the folder numbers, then those that it only names, and the defaults. "added_tokens_decoder" has
-// tokens by their ids; added_tokens.json, in older folders, has ids by the tokens. A token of the latter is
-// special if it is one of those with names, and has no other properties.
-Tokens tokens_of(const Strings& pieces, const std::string& folder, const TokenizerConfig& config,
-                 std::initializer_list<std::string> defaults) {
+// The tokens of a folder: those that it numbers, then the defaults and those that it only names. One that is
+// no piece gets an id behind all others. "added_tokens_decoder" has tokens by their ids; added_tokens.json, in
+// older folders, has ids by the tokens, and no properties: of these a token is special if it has a name.
+std::vector<AddedToken> tokens_of(const Strings& pieces, const std::string& folder,
+                                  const TokenizerConfig& config,
+                                  std::initializer_list<std::string> defaults) {
     std::vector<AddedToken> named = config.special_tokens();
     std::vector<AddedToken> first;
     for (const std::string& content : defaults) {
@@ -122,31 +93,27 @@ Tokens tokens_of(const Strings& pieces, const std::string& folder, const Tokeniz
             older ? part.integer() : nn::checkpoint::parse_integer(part.name()).value_or(-1), part);
     std::stable_sort(numbered.begin(), numbered.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    Tokens all(pieces);
+    Vocabulary ids;
+    for (const std::string& piece : pieces)
+        ids.add(piece, ids.size(), folder);
+    std::vector<AddedToken> all;
+    const auto add = [&](AddedToken token) {
+        ids.add(token.content, ids.size(), folder);
+        token.id = ids.id(token.content);
+        all.push_back(token);
+        return token.id;
+    };
     for (const auto& [number, part] : numbered) {
         const std::string name(part.name());
         const bool special = found(named, name) != nullptr;
         const AddedToken from_older = {.content = name, .normalized = !special, .special = special};
-        const int64_t id = all.add(older ? from_older : AddedTokens::from(part));
+        const int32_t id = add(older ? from_older : AddedTokens::from(part));
         part.require(number == id, "has a token whose id is ", id);
     }
     for (const AddedToken& token : named)
-        if (found(all.all, token.content) == nullptr)
-            all.add(token);
+        if (found(all, token.content) == nullptr)
+            add(token);
     return all;
-}
-
-std::vector<MergeRule> read_merges(const std::string& path) {
-    std::vector<MergeRule> rules;
-    const Strings lines = lines_of(nn::checkpoint::read_file(path), path);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        if (!lines[i].starts_with("#version")) {
-            const auto rule = Bpe::rule(lines[i]);
-            check_file(rule.has_value(), path, ":", i + 1,
-                       ": a line must be two pieces with a space between");
-            rules.emplace_back(*rule);
-        }
-    return rules;
 }
 
 Tokenizer from_merges(const std::string& folder, const TokenizerConfig& config) {
@@ -157,30 +124,30 @@ Tokenizer from_merges(const std::string& folder, const TokenizerConfig& config) 
     for (const Json& piece : Json::open(path).members())
         vocabulary.add(piece.name(), piece.count(), path);
     const Strings pieces = vocabulary.in_order(path + ": the vocabulary");
-    const std::vector<MergeRule> rules = read_merges(merges);
+    const auto rules = read_codes(nn::checkpoint::read_file(merges), merges, false);
     const std::string bytes =
         autograd::join(R"({"type":"ByteLevel","trim_offsets":false,"add_prefix_space":)",
                        config["add_prefix_space"].boolean_or(false) ? "true" : "false", R"(,"use_regex":)");
-    FileText file = {.model = model_text(R"("type":"BPE")", pieces, &rules),
+    FileText file = {.model = bpe_text(R"("type":"BPE")", pieces, rules),
                      .pre_tokenizer = bytes + "true}",
                      .decoder = bytes + "true}",
-                     .added_tokens = tokens_of(pieces, folder, config, {"<|endoftext|>"}).all};
+                     .added_tokens = tokens_of(pieces, folder, config, {"<|endoftext|>"})};
     if (qwen) {  // each of whose words gets the space
         file.normalizer = R"({"type":"NFC"})";
         file.pre_tokenizer = R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":)" +
                              nn::checkpoint::quote(expression(PreTokens::qwen2)) +
                              R"(},"behavior":"Isolated","invert":false},)" + bytes + "false}]}";
     }
-    return Tokenizer(file.json(), merges);
+    return Tokenizer(json_of(file), merges);
 }
 
 Tokenizer from_vocab_txt(const std::string& folder, const TokenizerConfig& config) {
     class_of(config, "BertTokenizer", {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"});
     const std::string path = in_folder(folder, "vocab.txt");
     const Strings pieces = lines_of(nn::checkpoint::read_file(path), path);
-    std::set<std::string_view> seen;
+    Vocabulary seen;
     for (const std::string& piece : pieces)
-        check_file(seen.insert(piece).second, path, ": ", nn::checkpoint::shown(piece),
+        check_file(seen.add(piece, seen.size(), path), path, ": ", nn::checkpoint::shown(piece),
                    " is in the vocabulary twice");
     const auto token = [&](const char* name, const char* otherwise) {
         return config.token(name).value_or(otherwise);
@@ -191,14 +158,14 @@ Tokenizer from_vocab_txt(const std::string& folder, const TokenizerConfig& confi
                      .lower_case = config["do_lower_case"].boolean_or(true),
                      .chinese = config["tokenize_chinese_chars"].boolean_or(true)};
     bert.strip_accents = config["strip_accents"].boolean_or(bert.lower_case);
-    const Tokens tokens =
+    const std::vector<AddedToken> tokens =
         tokens_of(pieces, folder, config,
                   {bert.unk, bert.sep, token("pad_token", "[PAD]"), bert.cls, token("mask_token", "[MASK]")});
-    bert.cls_id = tokens.id(bert.cls);
-    bert.sep_id = tokens.id(bert.sep);
+    bert.cls_id = found(tokens, bert.cls)->id;
+    bert.sep_id = found(tokens, bert.sep)->id;
     FileText file = bert_text(pieces, bert);
-    file.added_tokens = tokens.all;
-    return Tokenizer(file.json(), path);
+    file.added_tokens = tokens;
+    return Tokenizer(json_of(file), path);
 }
 
 }  // namespace

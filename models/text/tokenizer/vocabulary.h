@@ -13,6 +13,12 @@ namespace plaingrad::models::text::tokenizer {
 using Ids = std::vector<int32_t>;
 using Strings = std::vector<std::string>;
 
+// To look up views in a map of strings.
+struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 class Vocabulary {
 public:
     static constexpr int32_t kNone = -1;
@@ -39,10 +45,6 @@ public:
     }
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
     std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
 };
 

@@ -62,10 +62,9 @@ Tokenizer with_codes(const std::string& codes, const std::string& vocabulary = "
         add(std::string{letter} + "</w>");
     }
     const std::string options = R"("type":"SubwordNMT","unk_token":"<unk>","end_of_word_suffix":"</w>")";
-    return Tokenizer(tokenizer::FileText{.model = tokenizer::model_text(options, pieces, &rules),
+    return Tokenizer(tokenizer::json_of({.model = tokenizer::bpe_text(options, pieces, rules),
                                          .pre_tokenizer = R"({"type":"WhitespaceSplit"})",
-                                         .decoder = R"({"type":"BPEDecoder","suffix":"</w>"})"}
-                         .json());
+                                         .decoder = R"({"type":"BPEDecoder","suffix":"</w>"})"}));
 }
 std::string applied(const std::string& codes, const std::string& line, const std::string& vocabulary = "") {
     return written(with_codes(codes, vocabulary).pieces(line));
