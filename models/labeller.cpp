@@ -8,8 +8,8 @@
 #include "autograd/base/text_stream.h"
 #include "models/saved.h"
 #include "models/settings.h"
-#include "models/text/batches.h"
 #include "models/text/lines.h"
+#include "models/text/parallel.h"
 
 namespace plaingrad::models {
 

@@ -11,7 +11,7 @@
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/base/version.h"
-#include "models/text/edit_distance.h"
+#include "models/text/lines.h"
 
 namespace plaingrad::kit {
 

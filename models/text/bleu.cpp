@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "autograd/base/check.h"
+#include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
@@ -24,22 +24,15 @@ using Words = std::vector<std::string>;
 Words split(std::string_view text) {
     Words words;
     bool inside = false;
-    for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
-        const nn::CodePoint c = nn::first_code_point(text.substr(at));
-        length = c.length;
-        const bool space = is_space(c.code) || (c.code >= 0x1c && c.code <= 0x1f);
+    for (const auto& [code, bytes] : Characters(text)) {
+        const bool space = is_space(code) || (code >= 0x1c && code <= 0x1f);
         if (!space && !inside)
             words.emplace_back();
         if (!space)
-            words.back().append(text.substr(at, length));
+            words.back().append(bytes);
         inside = !space;
     }
     return words;
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
-        text.replace(at, from.size(), to);
 }
 
 bool is_stop(char c) { return c == '.' || c == ','; }
@@ -119,7 +112,7 @@ Words tokenize_13a(std::string_view text) {
                                                     {"&quot;", "\""},  {"&amp;", "&"}, {"&lt;", "<"},
                                                     {"&gt;", ">"}};
     for (const auto& [from, to] : replacements)
-        replace_all(line, from, to);
+        line = replace_all(line, from, to);
     std::string spaced = " ";
     for (const char c : line)
         spaced += is_punctuation(c) ? std::string{' ', c, ' '} : std::string{c};

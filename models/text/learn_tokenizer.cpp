@@ -2,24 +2,19 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "autograd/base/mapped.h"
-#include "models/text/tokenizer/byte_alphabet.h"
-#include "models/text/tokenizer/features.h"
-#include "models/text/tokenizer/file_text.h"
-#include "models/text/tokenizer/normalizer.h"
-#include "models/text/tokenizer/splitter.h"
+#include "models/text/tokenizer/pipeline.h"
+#include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
-#include "nn/checkpoint/json.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
 using namespace tokenizer;  // NOLINT
+using autograd::join;
 using nn::checkpoint::JsonText;
-using nn::checkpoint::quote;
-using Strings = std::vector<std::string>;
 using Views = std::vector<std::string_view>;
 
 // The vocabulary: the reserved names, which no piece may have, then the pieces.
@@ -31,125 +26,85 @@ static Strings behind_reserved(const Strings& pieces) {
     return all;
 }
 
-static JsonText of_type(const std::string& type, Members members = {}) {
-    members.insert(members.begin(), {"type", type});
-    return JsonText::object(members);
-}
+static const std::string kByteLevel =
+    R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":true})";
 
-// <sos> before a line, or before each of two.
-static JsonText sos_before(bool wanted) {
-    if (!wanted)
-        return nullptr;
-    const auto item = [](const char* what, const char* id, int type) {
-        return JsonText::object({{what, JsonText::object({{"id", id}, {"type_id", type}})}});
-    };
-    const JsonText sos = JsonText::object(
-        {{"id", "<sos>"}, {"ids", JsonText::array({int32_t{kSos}})}, {"tokens", JsonText::array({"<sos>"})}});
-    return of_type("TemplateProcessing",
-                   {{"single", JsonText::array({item("SpecialToken", "<sos>", 0), item("Sequence", "A", 0)})},
-                    {"pair", JsonText::array({item("Sequence", "A", 0), item("Sequence", "B", 1)})},
-                    {"special_tokens", JsonText::object({{"<sos>", sos}})}});
-}
-
-static JsonText byte_level() {
-    return of_type("ByteLevel", {{"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", true}});
+// <sos> before a text, but not before two.
+static std::string sos_before(bool wanted) {
+    return !wanted ? "null"
+                   : R"({"type":"TemplateProcessing",)"
+                     R"("single":[{"SpecialToken":{"id":"<sos>","type_id":0}},)"
+                     R"({"Sequence":{"id":"A","type_id":0}}],)"
+                     R"("pair":[{"Sequence":{"id":"A","type_id":0}},{"Sequence":{"id":"B","type_id":1}}],)"
+                     R"("special_tokens":{"<sos>":{"id":"<sos>","ids":[1],"tokens":["<sos>"]}}})";
 }
 
 // ---- characters, bytes, words
 
 Tokenizer learn_characters(const Views& texts, bool lines) {
-    std::set<std::string_view> characters;  // ascending: in UTF-8 the order of bytes is that of code points
-    for (std::string_view text : texts)
-        while (!text.empty()) {
-            const std::size_t length = nn::first_code_point(text).length;
-            characters.insert(text.substr(0, length));
-            text.remove_prefix(length);
-        }
+    std::set<std::string> characters;  // ascending: in UTF-8 the order of bytes is that of code points
+    for (const std::string_view text : texts)
+        for (const Character& c : Characters(text))
+            characters.emplace(c.bytes);
     const Strings pieces = behind_reserved({characters.begin(), characters.end()});
-    return Tokenizer(
-        FileText{.model = bpe_text("BPE", pieces, {}, {{"unk_token", "<unk>"}, {"fuse_unk", false}}),
-                 .post_processor = sos_before(lines),
-                 .decoder = of_type("Fuse")}
-            .json());
+    const std::string options = R"("type":"BPE","unk_token":"<unk>","fuse_unk":false)";
+    return Tokenizer(json_of({.model = bpe_text(options, pieces),
+                              .post_processor = sos_before(lines),
+                              .decoder = R"({"type":"Fuse"})"}));
 }
 
 Tokenizer bytes(bool lines) {
     const auto& of_byte = byte_alphabet().character;
     const Strings pieces = behind_reserved({of_byte.begin(), of_byte.end()});
-    return Tokenizer(FileText{.model = bpe_text("BPE", pieces, {}),
-                              .pre_tokenizer = byte_level(),
+    return Tokenizer(json_of({.model = bpe_text(R"("type":"BPE")", pieces),
+                              .pre_tokenizer = kByteLevel,
                               .post_processor = sos_before(lines),
-                              .decoder = byte_level()}
-                         .json());
+                              .decoder = kByteLevel}));
+}
+
+// The words of texts, as a tokenizer of this kind splits them.
+static WordCounts words_of(const Views& texts, const Tokenizer& tokenizer) {
+    WordCounts counts;
+    for (const std::string_view text : texts)
+        for (const std::string& word : tokenizer.words(text))
+            counts.add(word);
+    return counts;
 }
 
 Tokenizer learn_words(const Views& texts) {
-    WordCounts counts;
-    for (const std::string_view text : texts)
-        Splitter{{WhitespaceSplit{}}}(text, true, [&](std::string_view word) { counts.add(word); });
-    Strings words;
-    for (int64_t i = 0; i < counts.size(); ++i)
-        words.push_back(counts.word(i));
-    const Strings pieces = behind_reserved(words);
-    autograd::check(pieces.size() == words.size() + kFirstFreeId,
-                    "[learn_words] no word may be <pad>, <sos>, <eos> or <unk>, which are reserved");
-    return Tokenizer(FileText{.model = model_text("WordLevel", pieces, {{"unk_token", "<unk>"}}),
-                              .pre_tokenizer = of_type("WhitespaceSplit")}
-                         .json());
+    const auto with = [](const Strings& words) {
+        const Strings pieces = behind_reserved(words);
+        autograd::check(pieces.size() == words.size() + kFirstFreeId,
+                        "[learn_words] no word may be <pad>, <sos>, <eos> or <unk>, which are reserved");
+        return Tokenizer(json_of({.model = model_text(R"("type":"WordLevel","unk_token":"<unk>")", pieces),
+                                  .pre_tokenizer = R"({"type":"WhitespaceSplit"})"}));
+    };
+    return with(words_of(texts, with({})).words());
 }
 
 // ---- pieces of words
 
-// The file of a tokenizer of pieces, without its model.
-static FileText file_of(const PieceOptions& o) {
-    FileText file;
-    if (o.lower_case)
-        file.normalizer = of_type("Lowercase");
-    if (o.bytes) {
-        file.pre_tokenizer = file.decoder = byte_level();
-        return file;
-    }
-    const JsonText ends = of_type("BPEDecoder", {{"suffix", "</w>"}}), joiners = of_type("Joiners");
-    file.pre_tokenizer = joiners;
-    file.decoder = of_type("Sequence", {{"decoders", JsonText::array({ends, joiners})}});
-    if (o.tokenized) {
-        const JsonText space = JsonText::object({{"String", " "}});
-        file.pre_tokenizer =
-            of_type("Split", {{"pattern", space}, {"behavior", "Removed"}, {"invert", false}});
-        file.decoder = ends;
-    }
-    return file;
-}
-
 static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vector<MergeRule>& rules) {
     pieces = behind_reserved(pieces);
-    FileText file = file_of(o);
+    FileText file;
+    if (o.lower_case)
+        file.normalizer = R"({"type":"Lowercase"})";
     if (o.bytes) {
         pieces.emplace_back("<|endoftext|>");
-        file.model = bpe_text("BPE", pieces, rules);
+        file.model = bpe_text(R"("type":"BPE")", pieces, rules);
+        file.pre_tokenizer = file.decoder = kByteLevel;
     } else {
+        const std::string joiners = R"({"type":"Joiners"})",
+                          ends = R"({"type":"BPEDecoder","suffix":"</w>"})";
         file.model =
-            bpe_text("SubwordNMT", pieces, rules, {{"unk_token", "<unk>"}, {"end_of_word_suffix", "</w>"}});
+            bpe_text(R"("type":"SubwordNMT","unk_token":"<unk>","end_of_word_suffix":"</w>")", pieces, rules);
+        file.pre_tokenizer =
+            o.tokenized ? R"({"type":"Split","pattern":{"String":" "},"behavior":"Removed","invert":false})"
+                        : joiners;
+        file.decoder =
+            o.tokenized ? ends : R"({"type":"Sequence","decoders":[)" + ends + "," + joiners + "]}";
     }
-    return Tokenizer(file.json(), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
-}
-
-// The words of the texts, as the model will see them.
-static WordCounts words_of(const Views& texts, const PieceOptions& o) {
-    Normalizer normalizer;
-    if (o.lower_case)
-        normalizer.steps = {Lowercase{}};
-    Splitter splitter;
-    if (o.bytes)
-        splitter.steps = {Split{PreTokens::gpt2}};
-    else if (o.tokenized)
-        splitter.steps = {SplitAt{" "}};
-    else
-        splitter.steps = {Joiners{}};
-    WordCounts counts;
-    for (const std::string_view text : texts)
-        splitter(normalizer(text), true, [&](std::string_view word) { counts.add(word); });
-    return counts;
+    return Tokenizer(json_of(file), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
 }
 
 // The rules of a file, and all symbols: those that words begin with, then those that rules make.
@@ -177,20 +132,9 @@ static WordCounts pieces_in(const Views& texts, const Tokenizer& tokenizer, doub
                 counts.add(tokenizer.piece(id));
     return counts;
 }
-static void add(const WordCounts& from, WordCounts& to) {
-    for (int64_t i = 0; i < from.size(); ++i)
-        to.add(from.word(i), from.count(i));
-}
-static Strings frequent(const WordCounts& counts, int64_t least) {
-    Strings pieces;
-    for (int64_t i = 0; i < counts.size(); ++i)
-        if (counts.count(i) >= least)
-            pieces.push_back(counts.word(i));
-    return pieces;
-}
 
 Tokenizer learn_pieces(const Views& texts, const PieceOptions& o, int64_t* how_many) {
-    const WordCounts words = words_of(texts, o);
+    const WordCounts words = words_of(texts, of_pieces(o, {}, {}));
     Merges merges;
     if (o.codes.empty())
         merges = o.bytes ? learn_byte_merges(words, o.merges) : learn_word_merges(words, o.merges);
@@ -206,36 +150,36 @@ Tokenizer learn_pieces(const Views& texts, const PieceOptions& o, int64_t* how_m
     const Tokenizer all = of_pieces(o, merges.symbols, merges.rules);
     WordCounts counts = pieces_in(texts, all);
     if (o.min_count > 1) {  // what is split further, down to characters, may be frequent
-        Strings kept = frequent(counts, o.min_count);
+        Strings kept = counts.words(o.min_count);
         for (const std::string& character : learn_word_merges(words, 0).symbols)
             if (std::find(kept.begin(), kept.end(), character) == kept.end())
                 kept.push_back(character);
         counts = pieces_in(texts, of_pieces(o, kept, merges.rules));
     }
     if (o.dropout) {
-        add(pieces_in(texts, all, 1), counts);
+        const WordCounts dropped = pieces_in(texts, all, 1);
+        for (const auto& [piece, count] : dropped.all())
+            counts.add(piece, count);
         for (const std::string& symbol : merges.symbols)
             counts.add(symbol);
     }
-    return of_pieces(o, frequent(counts, o.min_count), merges.rules);
+    return of_pieces(o, counts.words(o.min_count), merges.rules);
 }
 
 // ---- a classifier's features
 
 Tokenizer learn_features(const Strings& texts, const FeatureLearning& o) {
-    const JsonText bert = of_type("BertNormalizer", {{"clean_text", true},
-                                                     {"handle_chinese_chars", true},
-                                                     {"strip_accents", false},
-                                                     {"lowercase", false}});
-    const JsonText normalizers = JsonText::array({of_type("NFC"), of_type("PlainSigns"), bert});
-    FileText file = {.normalizer = of_type("Sequence", {{"normalizers", normalizers}}),
-                     .pre_tokenizer = of_type("BertPreTokenizer"),
+    FileText file = {.normalizer =
+                         R"({"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"PlainSigns"},)"
+                         R"({"type":"BertNormalizer","clean_text":true,)"
+                         R"("handle_chinese_chars":true,"strip_accents":false,"lowercase":false}]})",
+                     .pre_tokenizer = R"({"type":"BertPreTokenizer"})",
                      .post_processor = sos_before(o.first)};
     const auto with = [&](const Strings& features) {
-        file.model =
-            model_text("Features", behind_reserved(features),
-                       {{"unk_token", "<unk>"}, {"keep_case", o.keep_case}, {"max_words", o.max_words}});
-        return Tokenizer(file.json());
+        file.model = model_text(join(R"("type":"Features","unk_token":"<unk>","keep_case":)",
+                                     o.keep_case ? "true" : "false", R"(,"max_words":)", o.max_words),
+                                behind_reserved(features));
+        return Tokenizer(json_of(file));
     };
     const Tokenizer splitter = with({});
     std::vector<Strings> words;
@@ -251,11 +195,8 @@ Tokenizer learn_features(const Strings& texts, const FeatureLearning& o) {
 // A word's characters, all but the first with ## before them.
 static Strings characters_of(std::string_view word) {
     Strings all;
-    while (!word.empty()) {
-        const std::size_t bytes = nn::first_code_point(word).length;
-        all.push_back((all.empty() ? "" : "##") + std::string(word.substr(0, bytes)));
-        word.remove_prefix(bytes);
-    }
+    for (const Character& c : Characters(word))
+        all.push_back((all.empty() ? "" : "##") + std::string(c.bytes));
     return all;
 }
 
@@ -263,69 +204,64 @@ static Strings characters_of(std::string_view word) {
 // occurrence.
 static Strings frequent_characters(const WordCounts& words, int64_t most, int64_t* left_out) {
     WordCounts counts;
-    for (int64_t i = 0; i < words.size(); ++i)
-        for (const std::string& character : characters_of(words.word(i)))
-            counts.add(character, words.count(i));
-    std::vector<int64_t> order;
-    for (int64_t i = 0; i < counts.size(); ++i)
-        order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return counts.count(a) > counts.count(b); });
-    const int64_t kept = std::min(most, counts.size());
+    for (const auto& [word, count] : words.all())
+        for (const std::string& character : characters_of(word))
+            counts.add(character, count);
+    std::vector<std::size_t> order(counts.all().size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return counts.all()[a].second > counts.all()[b].second;
+    });
+    const int64_t kept = std::min(most, std::ssize(order));
     if (left_out != nullptr)
-        *left_out = counts.size() - kept;
+        *left_out = std::ssize(order) - kept;
     order.resize(static_cast<std::size_t>(kept));
     std::sort(order.begin(), order.end());
-    return autograd::mapped(order, [&](int64_t i) { return counts.word(i); });
+    return autograd::mapped(order, [&](std::size_t i) { return counts.all()[i].first; });
 }
 
 Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_out) {
     Strings pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    const std::string normal = Normalizer{{BertNormalizer{}}}(text);
-    WordCounts words;
-    Splitter{{BertWords{}}}(normal, true, [&](std::string_view word) { words.add(word); });
-    Strings characters = frequent_characters(words, size - std::ssize(pieces), left_out);
+    const WordCounts words = words_of({text}, Tokenizer(json_of(bert_text(pieces))));
+    const Strings characters = frequent_characters(words, size - std::ssize(pieces), left_out);
     std::map<std::string, int32_t> places;
     for (const std::string& character : characters)
         places.emplace(character, static_cast<int32_t>(places.size()));
     std::vector<SymbolWord> known;  // words that have another character are left out
-    for (int64_t i = 0; i < words.size(); ++i) {
-        const Strings all = characters_of(words.word(i));
+    for (const auto& [word, count] : words.all()) {
+        const Strings all = characters_of(word);
         if (std::all_of(all.begin(), all.end(), [&](const auto& c) { return places.contains(c); }))
-            known.push_back(
-                {autograd::mapped(all, [&](const auto& c) { return places.at(c); }), words.count(i)});
+            known.push_back({autograd::mapped(all, [&](const auto& c) { return places.at(c); }), count});
     }
     const int64_t merges = size - std::ssize(pieces) - std::ssize(characters);
-    for (std::string& piece : learn_merges(std::move(characters), std::move(known), merges).symbols) {
+    for (std::string& piece : learn_merges(characters, std::move(known), merges).symbols) {
         // Joined, "lig" and "##ht" are "lig##ht". The mark # is a word of its own: it is in no other.
         for (std::size_t at = 0; (at = piece.find("##", at + 1)) != piece.npos;)
             piece.erase(at, 2);
         pieces.push_back(piece);
     }
-    FileText file = bert_text(pieces, {});
-    std::vector<JsonText> added;
+    FileText file = bert_text(pieces);
     for (int32_t id = 0; id < 5; ++id)
-        added.push_back(
-            text_of(AddedToken{.content = pieces[static_cast<std::size_t>(id)], .id = id, .special = true}));
-    file.added_tokens = added;
-    return Tokenizer(file.json());
+        file.added_tokens.push_back(
+            {.content = pieces[static_cast<std::size_t>(id)], .id = id, .special = true});
+    return Tokenizer(json_of(file));
 }
 
 Tokenizer learn_byte_pairs(std::string_view text, int64_t merges) {
-    Merges all = learn_byte_merges(words_of({text}, {.bytes = true}), merges);
+    Merges all = learn_byte_merges(words_of({text}, bytes()), merges);
     all.symbols.emplace_back("<|endoftext|>");
-    const AddedToken end = {
-        .content = all.symbols.back(), .id = static_cast<int32_t>(all.symbols.size()) - 1, .special = true};
-    return Tokenizer(FileText{.model = bpe_text("BPE", all.symbols, all.rules),
-                              .pre_tokenizer = byte_level(),
-                              .decoder = byte_level(),
-                              .added_tokens = JsonText::array({text_of(end)})}
-                         .json());
+    const auto end = static_cast<int32_t>(all.symbols.size()) - 1;
+    return Tokenizer(
+        json_of({.model = bpe_text(R"("type":"BPE")", all.symbols, all.rules),
+                 .pre_tokenizer = kByteLevel,
+                 .decoder = kByteLevel,
+                 .added_tokens = {{.content = all.symbols.back(), .id = end, .special = true}}}));
 }
 
 void save_tokenizer_config(const std::string& folder, const std::string& tokenizer_class, int64_t max_length,
                            const std::vector<std::pair<std::string, std::string>>& tokens) {
-    Members members = {{"tokenizer_class", tokenizer_class}, {"model_max_length", max_length}};
+    std::vector<JsonText::Member> members = {{"tokenizer_class", tokenizer_class},
+                                             {"model_max_length", max_length}};
     members.insert(members.end(), tokens.begin(), tokens.end());
     nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer_config.json"),
                                  {JsonText::object(members, true).text + "\n"});
@@ -342,7 +278,7 @@ void check_known(const Tokenizer& tokenizer, std::string_view text, const std::v
     for (std::size_t i = 0; i < own.size(); ++i) {
         // A text may name the unknown token itself.
         autograd::check(own[i] != tokenizer.unknown() || pieces[i] == tokenizer.piece(own[i]), where, ":",
-                        line, ": character ", column, " of this line is ", quote(pieces[i]),
+                        line, ": character ", column, " of this line is ", nn::checkpoint::quote(pieces[i]),
                         ", which is not among the ", tokenizer.size() - kFirstFreeId,
                         " that the model knows");
         ++column;

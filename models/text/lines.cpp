@@ -17,6 +17,7 @@ namespace plaingrad::models::text {
 
 using autograd::check;
 using autograd::join;
+using nn::checkpoint::check_file;
 
 std::string clean_line(std::string line, const std::string& where, int64_t& replaced, InvalidUtf8 rule) {
     check(line.size() <= kLongestLine, where, ": a line of ", line.size(), " bytes; a sentence has at most ",
@@ -60,68 +61,55 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
 
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
     std::string valid;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = std::min(find_invalid_utf8(text.substr(at)), text.size() - at);
-        valid.append(text.substr(at, length));
-        at += length;
-        if (at < text.size()) {
-            valid.append("\xef\xbf\xbd");  // U+FFFD
-            ++replaced;
-            ++at;
-        }
+    for (std::size_t at = 0; (at = find_invalid_utf8(text)) != text.npos; ++replaced) {
+        valid.append(text.substr(0, at)).append("\xef\xbf\xbd");  // U+FFFD
+        text.remove_prefix(at + 1);
     }
-    return valid;
+    return valid.append(text);
 }
 
 std::string read_file(std::FILE* file, const std::string& name) {
     struct stat now = {};
     const bool is_open = fstat(fileno(file), &now) == 0;
-    nn::checkpoint::check_file(is_open, name, ": cannot be opened: ", std::strerror(errno));
-    nn::checkpoint::check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
+    check_file(is_open, name, ": cannot be opened: ", std::strerror(errno));
+    check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
     const bool regular = S_ISREG(now.st_mode);
-    const std::size_t size = regular ? static_cast<std::size_t>(now.st_size) : std::size_t{1} << 28;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
-    try {
-        bytes.reserve(regular ? size : 0);
-        while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file)) {
-            bytes.append(piece, 0, n);
-            nn::checkpoint::check_file(regular || bytes.size() <= size, name,
-                                       ": this pipe or device has more than 256 MiB; is it endless?");
-        }
-    } catch (const nn::checkpoint::FileError&) {
-        throw;
-    } catch (const std::exception&) {  // bad_alloc, or length_error
-        throw nn::checkpoint::FileError(join(name, ": its ", size, " bytes do not fit into memory"));
+    bytes.reserve(regular ? static_cast<std::size_t>(now.st_size) : 0);
+    while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file)) {
+        bytes.append(piece, 0, n);
+        check_file(regular || bytes.size() <= std::size_t{1} << 28, name,
+                   ": this pipe or device has more than 256 MiB; is it endless?");
     }
-    nn::checkpoint::check_file(std::ferror(file) == 0, name,
-                               ": cannot be read to its end: ", std::strerror(errno));
+    check_file(std::ferror(file) == 0, name, ": cannot be read to its end: ", std::strerror(errno));
     return bytes;
 }
 
 std::string read_file(const std::string& path) {
     const auto shut = [](std::FILE* f) { std::fclose(f); };
     const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
-    nn::checkpoint::check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
+    check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
     std::string bytes = read_file(file.get(), path);
-    nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
+    check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }
 
 void check_unpacked(std::string_view bytes, const std::string& path) {
     for (const char* const magic : {"\x1f\x8b", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd", "PK\x03\x04"})
-        nn::checkpoint::check_file(
-            !bytes.starts_with(magic), path,
-            ": this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
+        check_file(!bytes.starts_with(magic), path,
+                   ": this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
 }
 
-template <class Clean>
+// Without a count of what is `replaced`, all must be UTF-8.
 static std::vector<std::string> split_lines(std::string_view text, const std::string& path,
-                                            const Clean& clean) {
+                                            int64_t* replaced = nullptr, InvalidUtf8 rule = {}) {
     check_unpacked(text, path);
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(clean(std::string(text.substr(at, end - at)), join(path, ":", lines.size() + 1)));
+        const std::string line(text.substr(at, end - at)), where = join(path, ":", lines.size() + 1);
+        lines.push_back(replaced != nullptr ? clean_line(line, where, *replaced, rule)
+                                            : clean_line(line, where));
         at = end + 1;
     }
     check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
@@ -129,16 +117,20 @@ static std::vector<std::string> split_lines(std::string_view text, const std::st
 }
 
 std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
-    return split_lines(text, path,
-                       [](const auto& line, const auto& where) { return clean_line(line, where); });
+    return split_lines(text, path);
 }
 
-std::vector<std::string> read_lines(const std::string& path) { return lines_of(read_file(path), path); }
-
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
-    return split_lines(read_file(path), path, [&](const std::string& line, const std::string& where) {
-        return clean_line(line, where, replaced, rule);
-    });
+    return split_lines(read_file(path), path, &replaced, rule);
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+    std::string out;
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from)) {
+        out.append(text.substr(0, at)).append(to);
+        text.remove_prefix(at + from.size());
+    }
+    return out.append(text);
 }
 
 std::vector<std::string> split_words(std::string_view sentence) {
@@ -161,6 +153,20 @@ void check_utf8(std::string_view text, const std::string& where, int64_t line) {
     throw autograd::Error(
         autograd::join(where, ":", line, ": byte ", at - before.rfind('\n'),  // npos is -1
                        " of this line is not UTF-8; convert the text, e.g. with iconv -t UTF-8"));
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i)
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            d[i][j] = i + j;
+            if (i == 0 || j == 0)
+                continue;
+            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[a.size()][b.size()];
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }

@@ -14,8 +14,8 @@ namespace plaingrad::models::text {
 
 using nn::find_invalid_utf8;
 
-// All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read, is empty, or does not
-// fit into memory; or if it is a pipe or device, which may have no end, with more than 256 MiB.
+// All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read or is empty; or if it
+// is a pipe or device, which may have no end, with more than 256 MiB.
 std::string read_file(const std::string& path);
 // The same of a file that is open already, from where it stands; `name` is for messages. It may be empty.
 std::string read_file(std::FILE* file, const std::string& name);
@@ -33,14 +33,11 @@ enum class InvalidUtf8 { replace, keep };
 std::string clean_line(std::string line, const std::string& where, int64_t& replaced,
                        InvalidUtf8 rule = InvalidUtf8::replace);
 
-// All lines of a file. Throws Error naming the file, and the line if possible, if it cannot be read, is
-// empty, or is not UTF-8 text.
-std::vector<std::string> read_lines(const std::string& path);
 // The lines of a text that was read from a file: without a byte order mark, and without the empty line after
-// the last line break.
+// the last line break. Throws Error naming the file, and the line if possible, if it is empty, or is not
+// UTF-8 text.
 std::vector<std::string> lines_of(std::string_view text, const std::string& path);
-
-// The same for files that are not UTF-8 throughout.
+// All lines of a file, which need not be UTF-8.
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
                                               InvalidUtf8 rule = InvalidUtf8::replace);
 
@@ -53,11 +50,18 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
 // Replaces each byte that is not UTF-8 by U+FFFD, and counts it in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
+// Replaces each `from`, which must not be empty, by `to`.
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+
 // The words of a sentence, separated by spaces and tabs.
 std::vector<std::string> split_words(std::string_view sentence);
 // Throws Error naming `where`, the line and the byte in it for a text that is not UTF-8. line: the number of
 // its first line.
 void check_utf8(std::string_view text, const std::string& where, int64_t line = 1);
+
+// How many letters must be inserted, dropped, replaced or swapped with their neighbours to make one word the
+// other (optimal string alignment).
+std::size_t edit_distance(const std::string& a, const std::string& b);
 
 // Whether there is anything but spaces, tabs and CR.
 bool has_text(std::string_view line);

@@ -1,13 +1,22 @@
 #include "models/text/parallel.h"
 
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+
 #include "autograd/base/check.h"
+#include "autograd/random.h"
+#include "models/text/unicode.h"
 
 namespace plaingrad::models::text {
 
 using autograd::check;
+using autograd::join;
 
 std::string ParallelText::files() const {
-    return source_file == target_file ? source_file : autograd::join(source_file, ", ", target_file);
+    return source_file == target_file ? source_file : join(source_file, ", ", target_file);
 }
 
 // Adds the pair, or its line number to the skipped ones.
@@ -43,6 +52,147 @@ ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule) {
         put(text, has_text(line) ? split_pair(line, tsv_file, number) : SentencePair{"", "", number});
     }
     return checked(std::move(text));
+}
+
+// ---- checks
+
+namespace {
+
+// Texts are stored as hashes: the probability that any two of a million different ones have the same hash is
+// 3e-8.
+std::size_t hash_of(const std::string& text) { return std::hash<std::string>()(text); }
+std::size_t hash_of(const SentencePair& pair) { return hash_of(pair.source + '\t' + pair.target); }
+
+using Alphabet = std::set<char32_t>;
+void add(const std::string& text, Alphabet& known) {
+    for (const Character& c : Characters(text))
+        known.insert(c.code);
+}
+bool has_new(const std::string& text, const Alphabet& known) {
+    for (const Character& c : Characters(text))
+        if (!known.contains(c.code))
+            return true;
+    return false;
+}
+
+constexpr std::size_t kUneven = 9;  // as in Moses' clean-corpus-n.perl
+bool is_uneven(const SentencePair& pair) {
+    const std::size_t source = split_words(pair.source).size(), target = split_words(pair.target).size();
+    return std::max(source, target) > kUneven * std::min(source, target);
+}
+
+}  // namespace
+
+std::string check_data(const ParallelText& text, const ParallelText* training) {
+    std::string all =
+        join(text.files(), ": ", text.pairs.size(), text.pairs.size() == 1 ? " pair" : " pairs");
+    const auto tell = [&](const std::string& what, const Lines& lines) {
+        if (lines.count > 0)
+            all += join("; ", what, ": ", lines.count, lines.count == 1 ? " (line " : " (first in line ",
+                        lines.first, ")");
+    };
+    const auto look = [&](const std::string& what, const auto& is_found) {
+        Lines lines;
+        for (const SentencePair& pair : text.pairs)
+            if (is_found(pair))
+                lines.add(pair.line);
+        tell(what, lines);
+    };
+    tell("skipped, no text on either side", text.no_text);
+    tell("skipped, no source", text.no_source);
+    tell("skipped, no target", text.no_target);
+    if (text.replaced > 0)
+        look("with bytes that are not UTF-8, read as U+FFFD", [](const SentencePair& pair) {
+            return (pair.source + pair.target).find("\xef\xbf\xbd") != std::string::npos;
+        });
+    look(join("one side more than ", kUneven, " times as long as the other"), is_uneven);
+    std::unordered_set<std::size_t> earlier, pairs, sources;
+    look("duplicates of an earlier pair",
+         [&](const SentencePair& pair) { return !earlier.insert(hash_of(pair)).second; });
+    if (training == nullptr)
+        return all;
+    Alphabet of_source, of_target;
+    for (const SentencePair& pair : training->pairs) {
+        pairs.insert(hash_of(pair));
+        sources.insert(hash_of(pair.source));
+        add(pair.source, of_source);
+        add(pair.target, of_target);
+    }
+    look("pairs that are in the training data",
+         [&](const SentencePair& pair) { return pairs.contains(hash_of(pair)); });
+    look("sources that are in the training data",
+         [&](const SentencePair& pair) { return sources.contains(hash_of(pair.source)); });
+    look("sources with characters never seen in training",
+         [&](const SentencePair& pair) { return has_new(pair.source, of_source); });
+    look("targets with characters never seen in training",
+         [&](const SentencePair& pair) { return has_new(pair.target, of_target); });
+    return all;
+}
+
+// ---- batches
+
+namespace {
+
+using Indices = std::vector<int64_t>;
+
+// The end of the batch that begins at `begin`: it has as many pairs as fit.
+Indices::const_iterator end_of_batch(Indices::const_iterator begin, Indices::const_iterator end,
+                                     const std::vector<PairLength>& lengths, int64_t batch_tokens) {
+    int64_t widest = 0;
+    auto at = begin;
+    for (; at != end; ++at) {
+        const PairLength& pair = lengths[static_cast<std::size_t>(*at)];
+        widest = std::max({widest, pair.source, pair.target});
+        check(widest <= batch_tokens || at != begin, "[batches] pair ", *at, " has ", widest,
+              " tokens on one side, and a batch at most ", batch_tokens,
+              "; raise batch_tokens, or drop or cut long pairs");
+        if (at - begin >= batch_tokens / std::max<int64_t>(widest, 1))  // a product could overflow
+            break;
+    }
+    return at;
+}
+
+}  // namespace
+
+std::vector<Indices> make_batches(const std::vector<PairLength>& lengths, const BatchOptions& options) {
+    check(options.batch_tokens >= 1 && options.bucket >= 1,
+          "[batches] batch_tokens and bucket must be at least 1: got ", options.batch_tokens, " and ",
+          options.bucket);
+    const auto n = static_cast<int64_t>(lengths.size());
+    const autograd::Rng rng =
+        autograd::Rng(options.seed).fork("batches").fork(static_cast<uint64_t>(options.epoch));
+    Indices order = rng.fork("pairs").permutation(n);
+    if (!options.shuffle)
+        std::iota(order.begin(), order.end(), int64_t{0});
+    const auto key = [&](int64_t i) {
+        const PairLength& pair = lengths[static_cast<std::size_t>(i)];
+        return std::tuple(std::max(pair.source, pair.target), pair.target, pair.source);
+    };
+    std::vector<Indices> batches;
+    for (auto begin = order.begin(); begin != order.end();) {
+        const auto end = begin + (options.shuffle ? std::min(options.bucket, order.end() - begin) : n);
+        std::stable_sort(begin, end, [&](int64_t a, int64_t b) { return key(a) < key(b); });
+        for (Indices::const_iterator first = begin; first != end; first += std::ssize(batches.back()))
+            batches.emplace_back(first, end_of_batch(first, end, lengths, options.batch_tokens));
+        begin = end;
+    }
+    std::vector<Indices> shuffled;
+    for (const int64_t i : rng.fork("batches").permutation(std::ssize(batches)))
+        shuffled.push_back(batches[static_cast<std::size_t>(i)]);
+    return options.shuffle ? shuffled : batches;
+}
+
+bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t longest, TooLong too_long,
+         const std::string& file, int64_t line) {
+    if (std::max(std::ssize(source), std::ssize(target)) <= longest)
+        return true;
+    check(too_long != TooLong::refuse, file, ":", line, ": a pair of ", source.size(), " and ", target.size(),
+          " tokens; at most ", longest, " are possible on a side; drop or cut long pairs");
+    if (too_long == TooLong::drop)
+        return false;
+    for (std::vector<int32_t>* side : {&source, &target})
+        side->resize(std::min(side->size(), static_cast<std::size_t>(longest)));
+    return true;
 }
 
 }  // namespace plaingrad::models::text

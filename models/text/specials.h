@@ -2,6 +2,7 @@
 // GPT-2 has a single one (50256, which ends a text); in Marian, the start is the last id.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,10 +36,7 @@ struct Specials {
 };
 
 inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
-    for (const int32_t one : ids)
-        if (one == id)
-            return true;
-    return false;
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 inline int32_t Specials::end() const {
     autograd::check(!ends.empty(), "[Specials] there is no end; set `ends` in the configuration");

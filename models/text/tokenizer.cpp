@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "models/text/tokenizer/older_files.h"
 #include "models/text/tokenizer/pipeline.h"
 #include "models/text/tokenizer/tokenizer_config.h"
+#include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
-using Ids = std::vector<int32_t>;
 using tokenizer::Bpe;
 using tokenizer::Dropout;
 using tokenizer::Features;
+using tokenizer::Ids;
 using tokenizer::Pipeline;
-using tokenizer::WordPiece;
 
 Tokenizer::Tokenizer(std::string json, const std::string& where)
     : json_(std::make_shared<const std::string>(std::move(json))),
@@ -68,44 +66,15 @@ namespace {
 
 // The ids of a word, by any model but Features, which reads a whole text.
 void append(const Pipeline& all, std::string_view word, Ids& ids, Dropout& dropout) {
-    if (const Bpe* bpe = std::get_if<Bpe>(&all.model))
-        bpe->append(word, ids, dropout);
-    else if (const WordPiece* pieces = std::get_if<WordPiece>(&all.model))
-        pieces->append(word, ids);
-    else
-        std::get<tokenizer::WordLevel>(all.model).append(word, ids);
+    std::visit(
+        [&](const auto& model) {
+            if constexpr (requires { model.append(word, ids); })
+                model.append(word, ids);
+            else if constexpr (requires { model.append(word, ids, dropout); })
+                model.append(word, ids, dropout);
+        },
+        all.model);
 }
-
-// The ids of words that came before in a text: most come again.
-class Memory {
-public:
-    Memory(const Pipeline& all, Dropout& dropout) : all_(all), dropout_(dropout) {}
-
-    void append(std::string_view word, Ids& ids) {
-        constexpr std::size_t kLongest = 64;
-        if (word.size() > kLongest || dropout_.p > 0)
-            return text::append(all_, word, ids, dropout_);
-        const auto known = places_.find(word);
-        if (known != places_.end()) {
-            const auto [begin, end] = known->second;
-            for (std::size_t i = begin; i < end; ++i)
-                ids.push_back(ids[i]);
-            return;
-        }
-        const std::size_t begin = ids.size();
-        text::append(all_, word, ids, dropout_);
-        places_.emplace(word, std::pair(begin, ids.size()));
-    }
-
-private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    const Pipeline& all_;
-    Dropout& dropout_;
-    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, Hash, std::equal_to<>> places_;
-};
 
 }  // namespace
 
@@ -113,14 +82,28 @@ Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const 
     Ids ids;
     if (const Features* features = std::get_if<Features>(&pipeline_->model)) {
         const std::vector<std::string> all = words(text);
-        cut = std::ssize(all) > features->options().max_words;
+        cut = std::ssize(all) > features->max_words;
         features->append(all, ids, dropout);
         return ids;
     }
-    Memory memory(*pipeline_, dropout);
-    split(
-        text, [&](std::string_view word) { memory.append(word, ids); },
-        [&](int32_t id) { ids.push_back(id); });
+    // Where the ids of the words stand that came before: most come again.
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, tokenizer::Hash, std::equal_to<>>
+        places;
+    const auto append_word = [&](std::string_view word) {
+        constexpr std::size_t kLongest = 64;
+        const bool keeps = word.size() <= kLongest && dropout.p == 0;
+        const auto known = keeps ? places.find(word) : places.end();
+        if (known != places.end()) {
+            for (std::size_t i = known->second.first; i < known->second.second; ++i)
+                ids.push_back(ids[i]);
+            return;
+        }
+        const std::size_t begin = ids.size();
+        append(*pipeline_, word, ids, dropout);
+        if (keeps)
+            places.emplace(word, std::pair(begin, ids.size()));
+    };
+    split(text, append_word, [&](int32_t id) { ids.push_back(id); });
     return ids;
 }
 
@@ -205,7 +188,7 @@ const std::string& Tokenizer::piece(int32_t id) const {
 }
 
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
-    if (const tokenizer::AddedToken* added = pipeline_->added.find(token))
+    if (const auto* added = tokenizer::found(pipeline_->added.all(), token))
         return added->id;
     const auto place = std::find(pipeline_->tokens.begin(), pipeline_->tokens.end(), token);
     return place == pipeline_->tokens.end()
@@ -219,24 +202,17 @@ std::optional<std::string> Tokenizer::named(std::string_view name) const {
 }
 
 std::optional<int32_t> Tokenizer::unknown() const {
-    const int32_t id = std::visit(
-        [](const auto& model) {
-            if constexpr (std::is_same_v<decltype(model), const std::monostate&>)
-                return tokenizer::Vocabulary::kNone;
-            else
-                return model.unk();
-        },
-        pipeline_->model);
+    const int32_t id = pipeline_->unk;
     return id == tokenizer::Vocabulary::kNone ? std::nullopt : std::optional(id);
 }
 
-bool Tokenizer::is_byte_level() const { return tokenizer::has<tokenizer::ByteLevel>(pipeline_->splitter); }
-bool Tokenizer::is_lower_case() const { return tokenizer::has<tokenizer::Lowercase>(pipeline_->normalizer); }
-bool Tokenizer::is_tokenized() const { return tokenizer::has<tokenizer::SplitAt>(pipeline_->splitter); }
+bool Tokenizer::is_byte_level() const { return pipeline_->splitter.byte_level; }
+bool Tokenizer::is_lower_case() const { return pipeline_->normalizer.lower_case; }
+bool Tokenizer::is_tokenized() const { return pipeline_->splitter.at_marks; }
 
 int64_t Tokenizer::max_words() const {
     const Features* features = std::get_if<Features>(&pipeline_->model);
-    return features == nullptr ? 0 : features->options().max_words;
+    return features == nullptr ? 0 : features->max_words;
 }
 
 // The text behind what is written. Of the ids before, some stay: whether a word begins with a space depends

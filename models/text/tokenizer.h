@@ -1,6 +1,6 @@
 // From a text to ids, and back. One class, whether a tokenizer was learned here
 // (models/text/learn_tokenizer.h) or comes from Hugging Face; and one file, tokenizer.json. The library
-// `tokenizers` opens it with the same ids, unless it has a type of ours (tokenizer_json.cpp lists them).
+// `tokenizers` opens it with the same ids, unless it has a type of ours (pipeline.cpp lists them).
 //
 //     const auto tokenizer = text::Tokenizer::open("gpt2");   // a folder
 //     tokenizer.encode("hello world")        // {31373, 995}
@@ -9,7 +9,7 @@
 // A text is normalized, split into words, and each word becomes ids by the model: byte-level BPE (GPT-2,
 // Llama 3, Qwen2, SmolLM), BPE of characters that falls back to bytes (Llama 2, Mistral), WordPiece (BERT),
 // whole words; or one of ours, which only this library reads: BPE as subword-nmt's, and the features of a
-// classifier (models/text/tokenizer/tokenizer_json.cpp). Anything else is refused by name. No chat
+// classifier (models/text/tokenizer/pipeline.cpp). Anything else is refused by name. No chat
 // templates: a text is encoded as it is.
 //
 // A text need not be UTF-8. Where the model reads bytes, or falls back to them, each byte has its id; BERT

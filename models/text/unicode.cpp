@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/base/text_stream.h"
 #include "models/text/unicode_table.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 namespace {
@@ -74,13 +73,29 @@ std::vector<Cased> read_lower() {
 
 // Whether the first character that is not ignored is cased.
 bool begins_cased(std::string_view text) {
-    while (!text.empty()) {
-        const auto [code, length] = nn::first_code_point(text);
-        if (!is(code, kIgnored))
-            return is(code, kCased);
-        text.remove_prefix(length);
-    }
+    for (const Character& c : Characters(text))
+        if (!is(c.code, kIgnored))
+            return is(c.code, kCased);
     return false;
+}
+
+std::string lowered(std::string_view text, bool final_sigma) {
+    std::string lower;
+    lower.reserve(text.size());
+    bool behind_cased = false;  // whether the last character that is not ignored is cased
+    for (const auto& [code, bytes] : Characters(text)) {
+        text.remove_prefix(bytes.size());
+        const bool ends = code == U'\x3a3' && final_sigma && behind_cased && !begins_cased(text);
+        if (const char32_t small = ends ? U'\x3c2' : to_lower(code); small != code)
+            nn::append_utf8(lower, small);
+        else
+            lower.append(bytes);
+        if (code == U'\x130')
+            nn::append_utf8(lower, U'\x307');
+        if (final_sigma && !is(code, kIgnored))
+            behind_cased = is(code, kCased);
+    }
+    return lower;
 }
 
 }  // namespace
@@ -108,42 +123,162 @@ char32_t to_lower(char32_t c) {
     return cased ? c + static_cast<char32_t>(run->delta) : c;
 }
 
-std::string lower_characters(std::string_view text) {
-    std::string lower;
-    lower.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const auto [code, length] = nn::first_code_point(text.substr(at));
-        if (const char32_t small = to_lower(code); small != code)
-            nn::append_utf8(lower, small);
-        else
-            lower.append(text.substr(at, length));
-        if (code == U'\x130')
-            nn::append_utf8(lower, U'\x307');
-        at += length;
+std::string lower_characters(std::string_view text) { return lowered(text, false); }
+std::string lower_case(std::string_view text) { return lowered(text, true); }
+
+// ---- normalization
+
+namespace {
+
+using Codes = std::vector<char32_t>;
+
+// A byte that is not UTF-8 is held as a number behind the last code point.
+constexpr char32_t kByte = 0x110000;
+
+// Hangul syllables are composed by arithmetic: a leading consonant, a vowel, and perhaps a trailing one. The
+// Unicode Standard, §3.12.
+constexpr char32_t kSyllable = 0xac00, kLeading = 0x1100, kVowel = 0x1161, kTrailing = 0x11a7;
+constexpr char32_t kLeadings = 19, kVowels = 21, kTrailings = 28;
+constexpr char32_t kSyllables = kLeadings * kVowels * kTrailings;
+
+uint64_t key(char32_t a, char32_t b) { return uint64_t{a} << 32 | b; }
+
+struct Tables {
+    std::unordered_map<char32_t, Codes> parts;
+    std::unordered_map<uint64_t, char32_t> composed;
+    std::unordered_map<char32_t, int> combining;
+    std::vector<bool> changes_nfc = std::vector<bool>(kByte),
+                      changes_nfd = changes_nfc;  // alone, or in a text
+
+    Tables() {
+        read_parts(kComposed, 2, [&](char32_t c, const Codes& two) {
+            composed[key(two[0], two[1])] = c;
+            changes_nfc[two[1]] = changes_nfd[c] = true;
+        });
+        const auto never_composed = [&](char32_t c, const Codes&) { changes_nfc[c] = changes_nfd[c] = true; };
+        read_parts(kPairs, 2, never_composed);
+        read_parts(kSingles, 1, never_composed);
+        autograd::TextReader text(kCombining);
+        char32_t at = 0;
+        for (uint32_t length = 0, mark = 0; text >> mark >> length; at += length)
+            for (char32_t c = at; mark != 0 && c < at + length; ++c) {
+                combining[c] = static_cast<int>(mark);
+                changes_nfc[c] = changes_nfd[c] = true;
+            }
+        for (char32_t c = kVowel; c < kTrailing + kTrailings; ++c)
+            changes_nfc[c] = true;
+        for (char32_t c = kSyllable; c < kSyllable + kSyllables; ++c)
+            changes_nfd[c] = true;
     }
-    return lower;
+
+    template <class Also>
+    void read_parts(const char* table, std::size_t count, const Also& also) {
+        autograd::TextReader text(table);
+        char32_t c = 0;
+        for (uint32_t skip = 0, code = 0; text >> skip; ++c) {
+            c += skip;
+            Codes& all = parts[c];
+            while (all.size() < count && text >> code)
+                all.push_back(code);
+            also(c, all);
+        }
+    }
+};
+
+const Tables& tables() {
+    static const Tables all;
+    return all;
 }
 
-std::string lower_case(std::string_view text) {
-    std::string lower;
-    bool behind_cased = false;  // whether the last character that is not ignored is cased
-    for (std::size_t at = 0; at < text.size();) {
-        const auto [code, length] = nn::first_code_point(text.substr(at));
-        const std::string_view character = text.substr(at, length);
-        at += length;
-        const char32_t small = to_lower(code);
-        if (code == U'\x3a3')
-            nn::append_utf8(lower, behind_cased && !begins_cased(text.substr(at)) ? U'\x3c2' : small);
-        else if (small != code)
-            nn::append_utf8(lower, small);
-        else
-            lower.append(character);
-        if (code == U'\x130')
-            nn::append_utf8(lower, U'\x307');
-        if (!is(code, kIgnored))
-            behind_cased = is(code, kCased);
-    }
-    return lower;
+// The class of a mark; 0 for all else.
+int combining(char32_t c) {
+    const auto entry = c < 0x300 ? tables().combining.end() : tables().combining.find(c);
+    return entry == tables().combining.end() ? 0 : entry->second;
 }
+
+void decompose(char32_t c, Codes& out) {
+    if (c >= kSyllable && c < kSyllable + kSyllables) {
+        const char32_t i = c - kSyllable, trailing = i % kTrailings;
+        out.push_back(kLeading + i / (kVowels * kTrailings));
+        out.push_back(kVowel + i / kTrailings % kVowels);
+        if (trailing != 0)
+            out.push_back(kTrailing + trailing);
+        return;
+    }
+    const auto entry = c < 0xc0 ? tables().parts.end() : tables().parts.find(c);
+    if (entry == tables().parts.end())
+        out.push_back(c);
+    else
+        for (const char32_t part : entry->second)
+            decompose(part, out);
+}
+
+// The character that two are composed to; 0 if none.
+char32_t compose(char32_t a, char32_t b) {
+    if (a >= kLeading && a < kLeading + kLeadings && b >= kVowel && b < kVowel + kVowels)
+        return kSyllable + ((a - kLeading) * kVowels + (b - kVowel)) * kTrailings;
+    if (a >= kSyllable && a < kSyllable + kSyllables && (a - kSyllable) % kTrailings == 0 && b > kTrailing &&
+        b < kTrailing + kTrailings)
+        return a + (b - kTrailing);
+    const auto entry = tables().composed.find(key(a, b));
+    return entry == tables().composed.end() ? 0 : entry->second;
+}
+
+// Canonical ordering: marks in the order of their classes, those of one class as they come.
+void order(Codes& codes) {
+    for (auto at = codes.begin(); at != codes.end();) {
+        const auto first = std::find_if(at, codes.end(), [](char32_t c) { return combining(c) != 0; });
+        at = std::find_if(first, codes.end(), [](char32_t c) { return combining(c) == 0; });
+        std::stable_sort(first, at, [](char32_t a, char32_t b) { return combining(a) < combining(b); });
+    }
+}
+
+// Composes a character with the last one that is no mark, unless a mark of the same or a higher class stands
+// between, or another such character.
+void compose(Codes& codes) {
+    std::size_t size = 0, starter = codes.size();  // no starter yet
+    int last = 0;                                  // the class of the mark before
+    for (const char32_t c : codes) {
+        const int mark = combining(c);
+        const bool reaches = starter < size && (last < mark || starter + 1 == size);
+        if (const char32_t both = reaches ? compose(codes[starter], c) : 0; both != 0) {
+            codes[starter] = both;
+            continue;
+        }
+        last = mark;
+        if (mark == 0)
+            starter = size;
+        codes[size++] = c;
+    }
+    codes.resize(size);
+}
+
+std::string normalized(std::string_view text, const std::vector<bool>& changes, bool composes) {
+    bool changed = false;
+    for (const Character& c : Characters(text))
+        changed = changed || (c.code >= 0xc0 && changes[c.code]);
+    if (!changed)
+        return std::string(text);
+    Codes parts;
+    for (const auto& [code, bytes] : Characters(text)) {
+        const auto byte = static_cast<unsigned char>(bytes[0]);
+        decompose(bytes.size() > 1 || byte < 0x80 ? code : kByte + byte, parts);
+    }
+    order(parts);
+    if (composes)
+        compose(parts);
+    std::string out;
+    for (const char32_t c : parts)
+        if (c >= kByte)
+            out.push_back(static_cast<char>(c - kByte));
+        else
+            nn::append_utf8(out, c);
+    return out;
+}
+
+}  // namespace
+
+std::string nfc(std::string_view text) { return normalized(text, tables().changes_nfc, true); }
+std::string nfd(std::string_view text) { return normalized(text, tables().changes_nfd, false); }
 
 }  // namespace plaingrad::models::text

@@ -1,12 +1,46 @@
-// Properties of characters, in the Unicode versions of Hugging Face's `tokenizers` 0.23, so that ids agree
-// for every code point: classes of Unicode 16.0, lower case of 17.0, what BERT asks for of 8.0. Newer
-// characters have no class and no lower case.
+// Unicode: the characters of a text, their properties, their case, and the normalization forms. In the
+// versions of Hugging Face's `tokenizers` 0.23, so that ids agree for every code point: classes of Unicode
+// 16.0, lower case of 17.0, what BERT asks for of 8.0, normalization of 9.0. Newer characters have no class
+// and no lower case.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "nn/utf8.h"
+
 namespace plaingrad::models::text {
+
+// A byte that is not UTF-8 counts as U+FFFD.
+struct Character {
+    char32_t code;
+    std::string_view bytes;
+};
+// All characters of a text: for (const Character& c : Characters(text)).
+class Characters {
+public:
+    explicit Characters(std::string_view text) : rest_(text) { decode(); }
+    Characters begin() const { return *this; }
+    static std::default_sentinel_t end() { return {}; }
+    bool operator==(std::default_sentinel_t) const { return rest_.empty(); }
+    const Character& operator*() const { return first_; }
+    void operator++() {
+        rest_.remove_prefix(first_.bytes.size());
+        decode();
+    }
+
+private:
+    void decode() {
+        if (rest_.empty())
+            return;
+        const auto [code, length] = nn::first_code_point(rest_);
+        first_ = {code, rest_.substr(0, length)};
+    }
+
+    std::string_view rest_;
+    Character first_ = {};
+};
 
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems
 bool is_mark(char32_t c);    // M: combines with the letter before it, as an accent does
@@ -19,7 +53,7 @@ bool is_bert_punctuation(char32_t c);  // P, and all signs of ASCII
 bool is_bert_accent(char32_t c);       // Mn: combines, and takes no space
 bool is_bert_control(char32_t c);      // Cc, Cf, Co: control characters, invisible and private ones
 
-// What other pre-tokenizers ask for.
+// What other splitters ask for.
 bool is_word_character(char32_t c);  // letters, marks, decimal digits and connectors, as U+005F
 bool is_numeric(char32_t c);         // N again, of Unicode 17.0
 
@@ -34,5 +68,10 @@ std::string lower_characters(std::string_view text);
 // dot, becomes two characters, i and U+0307. (The other special cases are for single languages or for upper
 // case.) Bytes that are not UTF-8 stay as they are.
 std::string lower_case(std::string_view text);
+
+// Canonical normalization: the same text in the same code points. Unicode Standard Annex #15, "Unicode
+// Normalization Forms". Bytes that are not UTF-8 stay as they are.
+std::string nfc(std::string_view text);  // composed: few code points, as U+00E9. Most texts are in this form.
+std::string nfd(std::string_view text);  // decomposed: a letter, then its marks, as U+0065 U+0301
 
 }  // namespace plaingrad::models::text

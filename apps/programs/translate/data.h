@@ -7,7 +7,6 @@
 
 #include "models/pairs.h"
 #include "models/run.h"
-#include "models/text/batches.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/parallel.h"
 

@@ -16,7 +16,6 @@
 #include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
 #include "models/saved.h"
-#include "models/text/data_check.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
@@ -55,9 +54,9 @@ Texts read_texts(const Settings& s) {
     Texts texts = {read(s.files, s.text.bytes), {}};
     if (!s.validation.empty())
         texts.validation = read(s.validation, s.text.bytes);
-    kit::say(kit::as_line(report(texts.training, check_data(texts.training))));
+    kit::say(kit::as_line(check_data(texts.training)));
     if (texts.validation)
-        kit::say(kit::as_line(report(*texts.validation, check_data(*texts.validation, &texts.training))));
+        kit::say(kit::as_line(check_data(*texts.validation, &texts.training)));
     return texts;
 }
 

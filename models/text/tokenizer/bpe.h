@@ -5,22 +5,85 @@
 // last one (subword-nmt).
 #pragma once
 
-#include <memory>
+#include <array>
+#include <limits>
 #include <optional>
 #include <utility>
 
-#include "models/text/tokenizer/pair_table.h"
+#include "autograd/random.h"
 #include "models/text/tokenizer/vocabulary.h"
 
 namespace plaingrad::models::text::tokenizer {
 
+// In each round, each place where a rule applies is skipped with probability p, so that a model sees many
+// splits of a word. Provilkov, Emelianenko & Voita 2020, "BPE-Dropout: Simple and Effective Subword
+// Regularization", §3.1.
+struct Dropout {
+    double p = 0;
+    autograd::Rng rng = autograd::Rng(0);
+    uint64_t drawn = 0;
+    bool operator()() { return p > 0 && rng.uniform(drawn++) < p; }
+};
+
+// The rules: which two adjacent symbols become one, and in which order. Symbols are ids from 0 on. A hash
+// table with open addressing: a text asks for a pair or two a byte.
+class PairTable {
+public:
+    static constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
+    struct Merge {
+        int32_t rank = kNone;  // kNone: the two stay apart; otherwise the smallest one comes first
+        int32_t merged = -1;
+    };
+
+    Merge find(int32_t left, int32_t right) const {
+        for (std::size_t at = place(key(left, right));; at = (at + 1) & mask())
+            if (slots_[at].key == key(left, right) || slots_[at].key == kEmpty)
+                return slots_[at].merge;
+    }
+    void set(int32_t left, int32_t right, Merge merge);  // also replaces one
+
+    // Merges the first of the pairs with the smallest rank, and repeats, until no pair has a rank. With
+    // dropout each round merges all places of its pair that are not skipped.
+    void apply(Ids& word, Dropout& dropout) const;
+
+private:
+    static constexpr uint64_t kEmpty = ~uint64_t{0};
+    struct Slot {
+        uint64_t key = kEmpty;
+        Merge merge;
+    };
+
+    static uint64_t key(int32_t left, int32_t right) {
+        return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+    }
+    std::size_t mask() const { return slots_.size() - 1; }
+    std::size_t place(uint64_t key) const { return (key * 0x9e3779b97f4a7c15u >> 32) & mask(); }
+    void apply_to_long(Ids& word) const;
+
+    std::vector<Slot> slots_ = std::vector<Slot>(16);  // a power of two, at least half of it empty
+    std::size_t size_ = 0;
+};
+
+// GPT-2's way to write bytes as characters that can be seen, so that a vocabulary is a text file: a printable
+// byte of Latin-1 is that character, the others are the characters from U+0100 on. A space is U+0120.
+struct ByteAlphabet {
+    ByteAlphabet();
+
+    std::array<std::string, 256> character;  // of each byte, in UTF-8
+    std::string order;                       // all bytes, the printable ones first: the order of GPT-2's ids
+
+    std::string write(std::string_view bytes) const;
+    // The bytes; nothing if the text has a character of no byte.
+    std::optional<std::string> read(std::string_view text) const;
+};
+const ByteAlphabet& byte_alphabet();
+
 struct BpeOptions {
-    bool byte_level = false;     // words are bytes, written as in models/text/tokenizer/byte_alphabet.h
-    bool byte_fallback = false;  // a character without a piece becomes pieces <0x00> to <0xFF>
-    bool fuse_unk = false;       // unknown characters in a row become one piece
-    bool ignore_merges = false;  // a word that is a piece becomes that piece, whatever the merges say
-    std::string unk_token;       // for unknown characters; if empty, they are left out
-    std::string end_of_word;     // what is appended to a word's last character, as "</w>"
+    bool byte_level = false;       // words are bytes, written in ByteAlphabet
+    bool byte_fallback = false;    // a character without a piece becomes pieces <0x00> to <0xFF>
+    bool fuse_unk = false;         // unknown characters in a row become one piece
+    bool ignore_merges = false;    // a word that is a piece becomes that piece, whatever the merges say
+    std::string end_of_word = {};  // what is appended to a word's last character, as "</w>"
     // Ids 0 to 3 are reserved: no text has them, whatever their names are. Rules may make pieces that the
     // vocabulary lacks. Such a piece is split again into the two that its rule has joined, and these again,
     // as subword-nmt does with --vocabulary.
@@ -34,37 +97,33 @@ public:
     // A rule that is written as "a b"; nothing if there are not two pieces.
     static std::optional<Rule> rule(std::string_view text);
 
-    // Rules in the order of their ranks. If a pair comes twice, its last rank counts, as in `tokenizers`; or
-    // the first where pieces split again, as in subword-nmt. Throws FileError
-    // naming `where` for an unk_token without an id; and, unless it splits again, for a rule whose pieces, or
-    // what they make, have none.
-    Bpe(std::shared_ptr<Vocabulary> pieces, BpeOptions options, const Rules& rules, const std::string& where);
+    // unk: for unknown characters; kNone: they are left out. Rules in the order of their ranks. If a pair
+    // comes twice, its last rank counts, as in `tokenizers`; or the first where pieces split again, as in
+    // subword-nmt. Throws FileError naming `where` for a rule whose pieces, or what they make, have no id,
+    // unless it splits again.
+    Bpe(std::shared_ptr<Vocabulary> pieces, int32_t unk, BpeOptions options, const Rules& rules,
+        const std::string& where);
 
     // Appends the ids of a word.
-    void append(std::string_view word, std::vector<int32_t>& ids, Dropout& dropout) const;
+    void append(std::string_view word, Ids& ids, Dropout& dropout) const;
 
     const BpeOptions& options() const { return options_; }
-    int32_t unk() const { return unk_; }
 
 private:
-    std::vector<int32_t> symbols(std::string_view word) const;
+    Ids symbols(std::string_view word) const;
     void add_rule(const Rule& rule, int32_t rank, const std::string& where);
-    void append_known(int32_t symbol, std::vector<int32_t>& ids) const;
-    void append_unknown(std::string_view character, bool& waits, std::vector<int32_t>& ids) const;
+    void append_known(int32_t symbol, Ids& ids) const;
+    void append_unknown(std::string_view character, bool& waits, Ids& ids) const;
 
     std::shared_ptr<Vocabulary> pieces_;
+    int32_t unk_;
     // Symbols from size_ on are no pieces of the vocabulary. made_of_ has the two that each was made of; a
     // character was made of none.
     int32_t size_;
     std::vector<std::pair<int32_t, int32_t>> made_of_;
     BpeOptions options_;
     PairTable pairs_;
-    int32_t unk_ = Vocabulary::kNone;
     int32_t bytes_[256];  // the id of each byte, as a symbol or where characters have none
 };
-
-// Whether no rule crosses from another character to a `mark`, such as U+2581 for a space: then a text may be
-// cut before each mark, into words that are encoded one by one.
-bool keeps_apart(const Bpe::Rules& rules, std::string_view mark);
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -1,13 +1,15 @@
 #include "models/text/tokenizer/decoder.h"
 
-#include "autograd/base/mapped.h"
-#include "models/text/tokenizer/byte_alphabet.h"
+#include <charconv>
+
+#include "models/text/tokenizer/bpe.h"
 #include "models/text/tokenizer/joiners.h"
+#include "models/text/tokenizer/normalizer.h"
 
 namespace plaingrad::models::text::tokenizer {
 namespace {
 
-using Strings = std::vector<std::string>;
+using Step = std::function<void(Strings& pieces, InvalidUtf8 invalid)>;
 
 constexpr std::string_view kUnknown = "\xef\xbf\xbd";  // U+FFFD
 
@@ -18,7 +20,17 @@ std::string join(const Strings& pieces, std::string_view between = "") {
     return text;
 }
 
-void apply(const BytesOfCharacters&, Strings& pieces, InvalidUtf8 invalid) {
+// change(piece, whether it is the first one, and the last)
+template <class Change>
+Step each(Change change) {
+    return [change](Strings& pieces, InvalidUtf8) {
+        for (std::string& piece : pieces)
+            piece = change(piece, &piece == pieces.data(), &piece == &pieces.back());
+    };
+}
+
+// Pieces are bytes, written in ByteAlphabet.
+void bytes_of_characters(Strings& pieces, InvalidUtf8 invalid) {
     std::string text;
     for (const std::string& piece : pieces)
         text.append(byte_alphabet().read(piece).value_or(piece));
@@ -27,111 +39,95 @@ void apply(const BytesOfCharacters&, Strings& pieces, InvalidUtf8 invalid) {
 
 // The byte of <0x0A>; -1 for another piece.
 int byte_of(const std::string& piece) {
-    if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>')
+    unsigned byte = 0;
+    if (piece.size() != 6 || !piece.starts_with("<0x") || !piece.ends_with('>'))
         return -1;
-    int byte = 0;
-    for (const char c : {piece[3], piece[4]}) {
-        const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(c);
-        if (digit == std::string_view::npos)
-            return -1;
-        byte = byte * 16 + static_cast<int>(digit < 16 ? digit : digit - 6);
-    }
-    return byte;
+    const char *digits = piece.data() + 3, *end = digits + 2;
+    return std::from_chars(digits, end, byte, 16).ptr == end ? static_cast<int>(byte) : -1;
 }
 
-void apply(const ByteFallback&, Strings& pieces, InvalidUtf8 invalid) {
+// Pieces <0x00> to <0xFF> are bytes.
+void byte_fallback(Strings& pieces, InvalidUtf8 invalid) {
     Strings out;
-    std::string run;
-    const auto end_run = [&] {
-        const bool valid = invalid == InvalidUtf8::keep || find_invalid_utf8(run) == run.npos;
-        std::string text;
-        for (std::size_t i = 0; !valid && i < run.size(); ++i)
-            text.append(kUnknown);
-        if (!run.empty())
-            out.push_back(valid ? run : text);
-        run.clear();
-    };
-    for (std::string& piece : pieces) {
-        if (const int byte = byte_of(piece); byte >= 0) {
-            run.push_back(static_cast<char>(byte));
-            continue;
+    for (std::size_t i = 0; i < pieces.size();) {
+        std::string run;
+        for (; i < pieces.size() && byte_of(pieces[i]) >= 0; ++i)
+            run.push_back(static_cast<char>(byte_of(pieces[i])));
+        if (run.empty()) {
+            out.push_back(std::move(pieces[i++]));
+        } else if (invalid == InvalidUtf8::keep || find_invalid_utf8(run) == run.npos) {
+            out.push_back(run);
+        } else {
+            out.emplace_back();
+            for (std::size_t n = run.size(); n > 0; --n)
+                out.back().append(kUnknown);
         }
-        end_run();
-        out.push_back(std::move(piece));
     }
-    end_run();
     pieces = std::move(out);
 }
 
-void apply(const Fuse&, Strings& pieces, InvalidUtf8) { pieces = {join(pieces)}; }
+void fuse(Strings& pieces, InvalidUtf8) { pieces = {join(pieces)}; }
 
-void apply(const Strip& strip, Strings& pieces, InvalidUtf8) {
-    for (std::string& piece : pieces)
-        for (int64_t i = 0; i < strip.start && piece.starts_with(strip.content); ++i)
-            piece.erase(0, strip.content.size());
+// A space before each piece that does not continue a word.
+Step word_pieces_from(const Json& part) {
+    return each([prefix = part["prefix"].text(), cleanup = part["cleanup"].boolean()](std::string piece,
+                                                                                      bool first, bool) {
+        if (!first)
+            piece = piece.starts_with(prefix) ? piece.substr(prefix.size()) : " " + piece;
+        return cleanup ? replace_all(clean_up(std::move(piece)), " do not", " don't") : piece;
+    });
 }
 
-void apply(const WordPieces& words, Strings& pieces, InvalidUtf8) {
-    for (std::string& piece : pieces) {
-        if (&piece != pieces.data())
-            piece = piece.starts_with(words.prefix) ? piece.substr(words.prefix.size()) : " " + piece;
-        if (words.cleanup)
-            piece = replace_all(clean_up(std::move(piece)), " do not", " don't");
-    }
-}
-
-void apply(const Spaces& spaces, Strings& pieces, InvalidUtf8) {
-    for (std::string& piece : pieces)
-        piece = replace_all(piece, spaces.replacement, spaces.trims && &piece == pieces.data() ? "" : " ");
-}
-
-void apply(const Replace& replace, Strings& pieces, InvalidUtf8) {
-    for (std::string& piece : pieces)
-        piece = replace_all(piece, replace.from, replace.to);
-}
-
-void apply(const EndOfWord& end, Strings& pieces, InvalidUtf8) {
-    for (std::string& piece : pieces)
-        piece = replace_all(piece, end.suffix, &piece == &pieces.back() ? "" : " ");
-}
-
-void apply(const JoinersUndone&, Strings& pieces, InvalidUtf8) { pieces = {detokenize(join(pieces))}; }
-
-Strip strip_from(const Json& part) {
+Step strip_from(const Json& part) {
     part["stop"].require(part["stop"].count() == 0, "is not supported, unless it is 0");
-    return {part["content"].nonempty_text(), part["start"].count()};
+    return each([content = part["content"].nonempty_text(), start = part["start"].count()](std::string piece,
+                                                                                           bool, bool) {
+        for (int64_t i = 0; i < start && piece.starts_with(content); ++i)
+            piece.erase(0, content.size());
+        return piece;
+    });
 }
 
-Decoder::Step decoder_step(const Json& part) {
+// A space in place of each `replacement`, but none at the beginning, unless none was put there.
+Step spaces_from(const Json& part) {
+    part["split"].boolean_or(true);
+    const std::string scheme =
+        part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
+    return each([space = part["replacement"].nonempty_text(), trims = scheme != "never"](
+                    const std::string& piece, bool first, bool) {
+        return replace_all(piece, space, trims && first ? "" : " ");
+    });
+}
+
+Step decoder_step(const Json& part) {
     const std::string_view type = part["type"].view();
     if (type == "ByteLevel") {
         for (const char* option : {"add_prefix_space", "trim_offsets", "use_regex"})
             part[option].boolean_or(true);  // of no use here
-        return BytesOfCharacters{};
+        return bytes_of_characters;
     }
     if (type == "WordPiece")
-        return WordPieces{part["prefix"].text(), part["cleanup"].boolean()};
-    if (type == "Metaspace") {
-        part["split"].boolean_or(true);
-        const std::string scheme =
-            part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
-        return Spaces{part["replacement"].nonempty_text(), scheme != "never"};
-    }
+        return word_pieces_from(part);
+    if (type == "Metaspace")
+        return spaces_from(part);
     if (type == "Replace")
-        return replace_from(part);
+        return each(
+            [replace = replace_from(part)](const std::string& piece, bool, bool) { return replace(piece); });
     if (type == "Strip")
         return strip_from(part);
     if (type == "Fuse")
-        return Fuse{};
-    if (type == "BPEDecoder")
-        return EndOfWord{part["suffix"].nonempty_text()};
-    if (type == "Joiners")
-        return JoinersUndone{};
+        return fuse;
+    if (type == "BPEDecoder")  // a space at the end of each word but the last
+        return each([suffix = part["suffix"].nonempty_text()](const std::string& piece, bool, bool last) {
+            return replace_all(piece, suffix, last ? "" : " ");
+        });
+    if (type == "Joiners")  // a type of ours, see joiners.h
+        return [](Strings& pieces, InvalidUtf8) { pieces = {detokenize(join(pieces))}; };
     part["type"].require(
         type == "ByteFallback", nn::checkpoint::shown(type),
         " is not supported; BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, "
         "WordPiece are");
-    return ByteFallback{};
+    return byte_fallback;
 }
 
 // Whether a character may begin with these bytes: with the smallest or the greatest that may follow.
@@ -145,13 +141,16 @@ bool begins_character(std::string_view bytes) {
 }  // namespace
 
 Decoder Decoder::from(const Json& part) {
-    return {autograd::mapped(steps_of(part, "decoders"), decoder_step)};
+    Decoder all;
+    for (const Json& step : steps_of(part, "decoders"))
+        all.steps_.push_back(decoder_step(step));
+    return all;
 }
 
-std::string Decoder::operator()(std::vector<std::string> pieces, InvalidUtf8 invalid) const {
-    for (const Step& step : steps)
-        std::visit([&](const auto& s) { apply(s, pieces, invalid); }, step);
-    return join(pieces, steps.empty() ? " " : "");
+std::string Decoder::operator()(Strings pieces, InvalidUtf8 invalid) const {
+    for (const auto& step : steps_)
+        step(pieces, invalid);
+    return join(pieces, steps_.empty() ? " " : "");
 }
 
 std::string clean_up(std::string text) {

@@ -10,40 +10,23 @@
 // and, at the end of the text, frequent pairs of adjacent words. (Oslo itself was too rare here.)
 #pragma once
 
-#include <memory>
-
-#include "models/text/tokenizer/pair_table.h"
-#include "models/text/tokenizer/vocabulary.h"
+#include "models/text/tokenizer/bpe.h"
 
 namespace plaingrad::models::text::tokenizer {
 
-struct FeatureOptions {
-    std::string unk_token = "<unk>";  // for a look that was never seen: so every word has an id
-    int64_t max_words = 128;          // only so many words of a text are read
-    bool keep_case = false;
-};
-
-class Features {
-public:
-    // Throws FileError naming `where` if unk_token has no id.
-    Features(std::shared_ptr<const Vocabulary> features, FeatureOptions options, const std::string& where);
+struct Features {
+    std::shared_ptr<const Vocabulary> vocabulary;
+    int32_t unk;        // for a look that was never seen: so every word has an id
+    int64_t max_words;  // only so many words of a text are read
+    bool keep_case;
 
     // Appends the ids of a text. dropout: how likely a word or a pair is left out as if unknown, so that the
     // model learns the parts of words and does not rely too much on a single one.
-    void append(const std::vector<std::string>& words, std::vector<int32_t>& ids, Dropout& dropout) const;
-
-    const FeatureOptions& options() const { return options_; }
-    int32_t unk() const { return unk_; }
+    void append(const Strings& words, Ids& ids, Dropout& dropout) const;
 
     // The features of a text's words in alphabetical order: words that occur `least` times, then looks and
     // beginnings that occur twice, then pairs that occur `pairs` times; 0: no pairs.
-    static std::vector<std::string> learn(const std::vector<std::vector<std::string>>& texts, int64_t least,
-                                          int64_t pairs, bool keep_case);
-
-private:
-    std::shared_ptr<const Vocabulary> features_;
-    FeatureOptions options_;
-    int32_t unk_;
+    static Strings learn(const std::vector<Strings>& texts, int64_t least, int64_t pairs, bool keep_case);
 };
 
 }  // namespace plaingrad::models::text::tokenizer

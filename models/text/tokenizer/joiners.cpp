@@ -5,7 +5,6 @@
 
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
 

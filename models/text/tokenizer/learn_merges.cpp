@@ -3,11 +3,11 @@
 #include <set>
 #include <tuple>
 
-#include "autograd/base/check.h"
+#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
-#include "models/text/tokenizer/byte_alphabet.h"
-#include "nn/checkpoint/metadata.h"
-#include "nn/utf8.h"
+#include "models/text/tokenizer/bpe.h"
+#include "models/text/unicode.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -15,35 +15,38 @@ using autograd::check;
 using nn::checkpoint::check_file;
 
 int32_t WordCounts::add(std::string_view word, int64_t times) {
-    if (word.empty())
-        return -1;
-    const auto [place, is_new] = places_.try_emplace(std::string(word), words_.size());
-    if (is_new) {
-        words_.emplace_back(word);
-        counts_.push_back(0);
-    }
-    counts_[place->second] += times;
+    const auto [place, is_new] = places_.try_emplace(std::string(word), all_.size());
+    if (is_new)
+        all_.emplace_back(word, 0);
+    all_[place->second].second += times;
     return static_cast<int32_t>(place->second);
 }
 
 void WordCounts::add_line(std::string_view line) {
     for (std::size_t at = 0; at < line.size();) {
         const std::size_t end = std::min(line.find(' ', at), line.size());
-        add(line.substr(at, end - at));
+        if (end > at)
+            add(line.substr(at, end - at));
         at = end + 1;
     }
 }
 
-namespace {
+Strings WordCounts::words(int64_t least) const {
+    Strings words;
+    for (const auto& [word, count] : all_)
+        if (count >= least)
+            words.push_back(word);
+    return words;
+}
 
-using Strings = std::vector<std::string>;
+namespace {
 
 uint64_t key(int32_t left, int32_t right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
 }
 
 // Of two overlapping places, the first one counts: x x x becomes xx x.
-void merge(std::vector<int32_t>& word, int32_t left, int32_t right, int32_t merged) {
+void merge(Ids& word, int32_t left, int32_t right, int32_t merged) {
     std::size_t size = 0;
     for (std::size_t i = 0; i < word.size(); ++i) {
         const bool here = i + 1 < word.size() && word[i] == left && word[i + 1] == right;
@@ -63,7 +66,7 @@ public:
         std::vector<std::size_t> words;  // all that have the pair, and some that had it
     };
 
-    Learner(const Strings& symbols, std::vector<SymbolWord> words)
+    Learner(const WordCounts& symbols, std::vector<SymbolWord> words)
         : words_(std::move(words)), order_(Less{symbols}) {
         for (std::size_t w = 0; w < words_.size(); ++w)
             count(w, 1, kAny);
@@ -90,10 +93,10 @@ private:
         Pair* pair;
     };
     struct Less {
-        const Strings& symbols;
+        const WordCounts& symbols;
         bool operator()(const Ordered& a, const Ordered& b) const {
             const auto name = [&](int32_t id) -> const std::string& {
-                return symbols[static_cast<std::size_t>(id)];
+                return symbols.all()[static_cast<std::size_t>(id)].first;
             };
             return std::tie(a.count, name(a.pair->left), name(a.pair->right)) <
                    std::tie(b.count, name(b.pair->left), name(b.pair->right));
@@ -103,7 +106,7 @@ private:
     // Adds the pairs of a word to the counts, or with sign -1 subtracts them. Only pairs with the symbol
     // `merged` can be new in it.
     void count(std::size_t w, int64_t sign, int32_t merged) {
-        const std::vector<int32_t>& word = words_[w].symbols;
+        const Ids& word = words_[w].symbols;
         for (std::size_t i = 1; i < word.size(); ++i) {
             const int32_t left = word[i - 1], right = word[i];
             Pair& pair = pairs_[key(left, right)];
@@ -137,15 +140,16 @@ private:
 
 }  // namespace
 
-Merges learn_merges(Strings symbols, std::vector<SymbolWord> words, int64_t merges) {
+Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64_t merges) {
     check(merges >= 0, "[learn_merges] merges must be at least 0: got ", merges);
     WordCounts all;  // the symbols, each with its place
     for (const std::string& symbol : symbols)
         all.add(symbol);
     std::vector<MergeRule> rules;
-    Learner learner(all.words(), std::move(words));
+    Learner learner(all, std::move(words));
     for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
-        rules.emplace_back(all.word(pair->left), all.word(pair->right));
+        const auto name = [&](int32_t id) { return all.all()[static_cast<std::size_t>(id)].first; };
+        rules.emplace_back(name(pair->left), name(pair->right));
         learner.apply(*pair, all.add(rules.back().first + rules.back().second));
     }
     return {all.words(), std::move(rules)};
@@ -154,32 +158,26 @@ Merges learn_merges(Strings symbols, std::vector<SymbolWord> words, int64_t merg
 Merges learn_word_merges(const WordCounts& counts, int64_t merges) {
     WordCounts symbols;
     std::vector<SymbolWord> words;
-    for (int64_t i = 0; i < counts.size(); ++i) {
-        words.push_back({{}, counts.count(i)});
-        for (std::string_view left = counts.word(i); !left.empty();) {
-            const std::size_t length = nn::first_code_point(left).length;
-            words.back().symbols.push_back(
-                symbols.add(std::string(left.substr(0, length)) + (left.size() == length ? "</w>" : "")));
-            left.remove_prefix(length);
+    for (const auto& [word, count] : counts.all()) {
+        words.push_back({{}, count});
+        for (const Character& c : Characters(word)) {
+            const bool last = c.bytes.data() + c.bytes.size() == word.data() + word.size();
+            words.back().symbols.push_back(symbols.add(std::string(c.bytes) + (last ? "</w>" : "")));
         }
     }
     return learn_merges(symbols.words(), std::move(words), merges);
 }
 
 Merges learn_byte_merges(const WordCounts& counts, int64_t merges) {
-    Strings symbols;
-    int32_t places[256];
-    for (const char byte : byte_alphabet().order) {
-        places[static_cast<unsigned char>(byte)] = static_cast<int32_t>(symbols.size());
-        symbols.push_back(byte_alphabet().character[static_cast<unsigned char>(byte)]);
-    }
+    WordCounts symbols;
+    const auto symbol = [&](char byte) {
+        return symbols.add(byte_alphabet().character[static_cast<unsigned char>(byte)]);
+    };
+    autograd::mapped(byte_alphabet().order, symbol);
     std::vector<SymbolWord> words;
-    for (int64_t i = 0; i < counts.size(); ++i) {
-        words.push_back({{}, counts.count(i)});
-        for (const char byte : counts.word(i))
-            words.back().symbols.push_back(places[static_cast<unsigned char>(byte)]);
-    }
-    return learn_merges(std::move(symbols), std::move(words), merges);
+    for (const auto& [word, count] : counts.all())
+        words.push_back({autograd::mapped(word, symbol), count});
+    return learn_merges(symbols.words(), std::move(words), merges);
 }
 
 static const std::string kVersion = "#version: 0.2";
@@ -191,16 +189,16 @@ std::string codes_of(const std::vector<MergeRule>& rules) {
     return lines;
 }
 
-std::vector<MergeRule> read_codes(std::string_view text, const std::string& where) {
+std::vector<MergeRule> read_codes(std::string_view text, const std::string& where, bool versioned) {
     const Strings lines = lines_of(text, where);
-    check_file(lines[0].starts_with(kVersion), where, ":1: merges must begin with a line '", kVersion, "'");
+    check_file(!versioned || lines[0].starts_with(kVersion), where, ":1: merges must begin with a line '",
+               kVersion, "'");
     std::vector<MergeRule> rules;
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        const std::size_t space = lines[i].find(' ');
-        check_file(space > 0 && space != std::string::npos && lines[i].rfind(' ') == space &&
-                       !lines[i].ends_with(' '),
-                   where, ":", i + 1, ": a line must have two symbols with a space between");
-        rules.emplace_back(lines[i].substr(0, space), lines[i].substr(space + 1));
+    for (std::size_t i = lines[0].starts_with("#version") ? 1 : 0; i < lines.size(); ++i) {
+        const auto rule = Bpe::rule(lines[i]);
+        check_file(rule && !rule->first.empty() && !rule->second.empty(), where, ":", i + 1,
+                   ": a line must have two symbols with a space between");
+        rules.emplace_back(*rule);
     }
     return rules;
 }

@@ -3,58 +3,53 @@
 // Units", §3.2. Ties are broken as in the authors' program, subword-nmt.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
+
+#include "models/text/tokenizer/vocabulary.h"
 
 namespace plaingrad::models::text::tokenizer {
 
 // The words of a text in the order of their first occurrence, and how often each occurs.
 class WordCounts {
 public:
-    // Its place, new or old. An empty word is ignored.
-    int32_t add(std::string_view word, int64_t times = 1);
-    void add_line(std::string_view line);  // words separated by spaces
+    int32_t add(std::string_view word, int64_t times = 1);  // returns its place, new or old
+    void add_line(std::string_view line);                   // words separated by spaces
 
-    int64_t size() const { return std::ssize(words_); }
-    const std::vector<std::string>& words() const { return words_; }
-    const std::string& word(int64_t i) const { return words_[static_cast<std::size_t>(i)]; }
-    int64_t count(int64_t i) const { return counts_[static_cast<std::size_t>(i)]; }
+    const std::vector<std::pair<std::string, int64_t>>& all() const { return all_; }
+    Strings words(int64_t least = 0) const;  // that occur so often
 
 private:
-    std::vector<std::string> words_;
-    std::vector<int64_t> counts_;
+    std::vector<std::pair<std::string, int64_t>> all_;
     std::unordered_map<std::string, std::size_t> places_;
 };
 
 struct SymbolWord {
-    std::vector<int32_t> symbols;  // places in `symbols`
+    Ids symbols;  // places in `symbols`
     int64_t count;
 };
 
 // Two symbols that become one; and all symbols, those that a rule makes behind those that words begin with.
 using MergeRule = std::pair<std::string, std::string>;
 struct Merges {
-    std::vector<std::string> symbols;
+    Strings symbols;
     std::vector<MergeRule> rules;
 };
 
 // Takes the most frequent pair in the words, applies it to them, and repeats. Of equally frequent pairs it
 // takes the one whose left, then right symbol is the greatest, compared by bytes. Ends after `merges` rules,
 // or when no pair occurs twice. Throws Error for a negative number of merges.
-Merges learn_merges(std::vector<std::string> symbols, std::vector<SymbolWord> words, int64_t merges);
+Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64_t merges);
 
 // Of words that end in "</w>" with their last character: "low" is l o w</w>.
 Merges learn_word_merges(const WordCounts& words, int64_t merges);
-// Of sequences of bytes, each written as in byte_alphabet.h. All 256 bytes come first.
+// Of sequences of bytes, each written in ByteAlphabet (bpe.h). All 256 bytes come first.
 Merges learn_byte_merges(const WordCounts& words, int64_t merges);
 
 // A file of rules as subword-nmt writes it: `#version: 0.2`, then `left right` for each. Reading throws Error
-// naming `where` and the line for any other format.
+// naming `where` and the line for any other format. versioned: whether it must say its version, which not all
+// of GPT-2's kind do.
 std::string codes_of(const std::vector<MergeRule>& rules);
-std::vector<MergeRule> read_codes(std::string_view text, const std::string& where);
+std::vector<MergeRule> read_codes(std::string_view text, const std::string& where, bool versioned = true);
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -1,9 +1,7 @@
 #include "models/text/tokenizer/normalizer.h"
 
-#include "autograd/base/mapped.h"
-#include "models/text/normalization.h"
+#include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
 namespace {
@@ -15,40 +13,49 @@ bool is_chinese(char32_t c) {
            (c >= 0x2f800 && c <= 0x2fa1f);
 }
 
-// write(out, code, bytes) for each character.
-template <class Write>
-std::string map(std::string_view text, Write write) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const auto [code, length] = nn::first_code_point(text.substr(at));
-        write(out, code, text.substr(at, length));
-        at += length;
-    }
-    return out;
-}
-
 std::string clean(std::string_view text) {
-    return map(text, [](std::string& out, char32_t c, std::string_view bytes) {
+    std::string out;
+    for (const auto& [c, bytes] : Characters(text))
         if (c == '\t' || c == '\n' || c == '\r' || (is_space(c) && !is_bert_control(c)))
             out.push_back(' ');
         else if (c != 0 && c != U'\xfffd' && !is_bert_control(c))
             out.append(bytes);
-    });
+    return out;
 }
 
 std::string space_chinese(std::string_view text) {
-    return map(text, [](std::string& out, char32_t c, std::string_view bytes) {
+    std::string out;
+    for (const auto& [c, bytes] : Characters(text)) {
         const std::string_view space = is_chinese(c) ? " " : "";
         out.append(space).append(bytes).append(space);
-    });
+    }
+    return out;
 }
 
 std::string strip_accents(std::string_view text) {
-    return map(nfd(text), [](std::string& out, char32_t c, std::string_view bytes) {
+    std::string out;
+    for (const auto& [c, bytes] : Characters(text))
         if (!is_bert_accent(c))
             out.append(bytes);
-    });
+    return out;
+}
+
+// BERT's. Devlin et al. 2019, tokenization.py of its authors.
+Normalizer::Step bert_from(const Json& part) {
+    const bool lower_case = part["lowercase"].boolean();
+    const bool cleans =
+        part["clean_text"].boolean();  // removes control characters, makes white space a space
+    const bool spaces = part["handle_chinese_chars"].boolean();        // puts spaces around each
+    const bool strips = part["strip_accents"].boolean_or(lower_case);  // decomposes, and removes marks
+    return [=](std::string text) {
+        if (cleans)
+            text = clean(text);
+        if (spaces)
+            text = space_chinese(text);
+        if (strips)
+            text = strip_accents(nfd(text));
+        return lower_case ? lower_characters(text) : text;
+    };
 }
 
 // Of writing systems that put no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, Japanese.
@@ -68,8 +75,11 @@ std::string_view typed(char32_t c) {
     return c == 0x2026 ? "..." : "";
 }
 
+// A type of ours: typographic quotes, dashes and full-width forms as a keyboard types them; and each
+// character of a writing system without spaces between words as a word.
 std::string plain_signs(std::string_view text) {
-    return map(text, [](std::string& out, char32_t c, std::string_view bytes) {
+    std::string out;
+    for (const auto& [c, bytes] : Characters(text))
         if (const std::string_view sign = typed(c); !sign.empty())
             out.append(sign);
         else if (c >= 0xff01 && c <= 0xff5e)  // full-width forms of ASCII
@@ -78,38 +88,29 @@ std::string plain_signs(std::string_view text) {
             out.append(" ").append(bytes).append(" ");
         else
             out.append(bytes);
-    });
+    return out;
 }
 
-std::string apply(const BertNormalizer& bert, std::string text) {
-    if (bert.clean_text)
-        text = clean(text);
-    if (bert.handle_chinese_chars)
-        text = space_chinese(text);
-    if (bert.strip_accents)
-        text = strip_accents(text);
-    return bert.lowercase ? lower_characters(text) : text;
-}
-std::string apply(const Nfc&, std::string text) { return nfc(text); }
-std::string apply(const Lowercase&, std::string text) { return lower_characters(text); }
-std::string apply(const PlainSigns&, std::string text) { return plain_signs(text); }
-std::string apply(const Prepend& prepend, std::string text) {
-    return text.empty() ? text : prepend.prefix + text;
-}
-std::string apply(const Replace& replace, std::string text) {
-    return replace_all(text, replace.from, replace.to);
+Normalizer::Step normalizer_step(const Json& part) {
+    const std::string_view type = part["type"].view();
+    if (type == "BertNormalizer")
+        return bert_from(part);
+    if (type == "Prepend")
+        return [prefix = part["prepend"].text()](const std::string& text) {
+            return text.empty() ? text : prefix + text;
+        };
+    if (type == "Replace")
+        return replace_from(part);
+    if (type == "Lowercase")
+        return lower_characters;
+    if (type == "PlainSigns")
+        return plain_signs;
+    part["type"].require(type == "NFC", nn::checkpoint::shown(type),
+                         " is not supported; BertNormalizer, Lowercase, NFC, Prepend, Replace are");
+    return nfc;
 }
 
 }  // namespace
-
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-    std::string out;
-    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from)) {
-        out.append(text.substr(0, at)).append(to);
-        text.remove_prefix(at + from.size());
-    }
-    return out.append(text);
-}
 
 std::vector<Json> steps_of(const Json& part, const char* list) {
     if (part.is_null())
@@ -123,41 +124,28 @@ std::vector<Json> steps_of(const Json& part, const char* list) {
     return all;
 }
 
-Replace replace_from(const Json& part) {
+Normalizer::Step replace_from(const Json& part) {
     const Json pattern = part["pattern"]["String"];
     part["pattern"].require(!pattern.is_null() && !pattern.view().empty(),
                             "must be a string, such as {\"String\": \" \"}");
-    return {pattern.text(), part["content"].text()};
-}
-
-static Normalizer::Step normalizer_step(const Json& part) {
-    const std::string_view type = part["type"].view();
-    if (type == "BertNormalizer") {
-        const bool lower_case = part["lowercase"].boolean();
-        return BertNormalizer{part["clean_text"].boolean(), part["handle_chinese_chars"].boolean(),
-                              part["strip_accents"].boolean_or(lower_case), lower_case};
-    }
-    if (type == "Prepend")
-        return Prepend{part["prepend"].text()};
-    if (type == "Replace")
-        return replace_from(part);
-    if (type == "Lowercase")
-        return Lowercase{};
-    if (type == "PlainSigns")
-        return PlainSigns{};
-    part["type"].require(type == "NFC", nn::checkpoint::shown(type),
-                         " is not supported; BertNormalizer, Lowercase, NFC, Prepend, Replace are");
-    return Nfc{};
+    return [from = pattern.text(), to = part["content"].text()](const std::string& text) {
+        return replace_all(text, from, to);
+    };
 }
 
 Normalizer Normalizer::from(const Json& part) {
-    return {autograd::mapped(steps_of(part, "normalizers"), normalizer_step)};
+    Normalizer all;
+    for (const Json& step : steps_of(part, "normalizers")) {
+        all.steps.push_back(normalizer_step(step));
+        all.lower_case = all.lower_case || step["type"].view() == "Lowercase";
+    }
+    return all;
 }
 
 std::string Normalizer::operator()(std::string_view text) const {
     std::string out(text);
     for (const Step& step : steps)
-        out = std::visit([&](const auto& s) { return apply(s, std::move(out)); }, step);
+        out = step(std::move(out));
     return out;
 }
 

@@ -1,17 +1,14 @@
-// Everything that a tokenizer.json says.
+// Everything that a tokenizer.json says: how it is read, and how ours are written.
 #pragma once
 
-#include <algorithm>
 #include <variant>
 
-#include "models/text/tokenizer/added_tokens.h"
 #include "models/text/tokenizer/bpe.h"
 #include "models/text/tokenizer/decoder.h"
 #include "models/text/tokenizer/features.h"
-#include "models/text/tokenizer/normalizer.h"
+#include "models/text/tokenizer/learn_merges.h"
+#include "models/text/tokenizer/special_tokens.h"
 #include "models/text/tokenizer/splitter.h"
-#include "models/text/tokenizer/template.h"
-#include "models/text/tokenizer/word_piece.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -27,23 +24,39 @@ struct Pipeline {
     AddedTokens added;
     Normalizer normalizer;
     Splitter splitter;
-    std::variant<std::monostate, Bpe, WordPiece, WordLevel, Features> model;  // monostate: not read yet
+    std::variant<WordLevel, WordPiece, Bpe, Features> model;
     Template around;
     Decoder decoder;
 
-    std::vector<std::string> tokens;  // the piece or added token of each id, as the decoder wants it
+    Strings tokens;             // the piece or added token of each id, as the decoder wants it
     std::vector<bool> special;  // whether an id is left out when a text is decoded without special tokens
+    int32_t unk = Vocabulary::kNone;  // the model's id of what is unknown
 };
-
-// Whether one of a normalizer's, splitter's or decoder's steps is of this kind.
-template <class Kind, class Part>
-bool has(const Part& part) {
-    return std::any_of(part.steps.begin(), part.steps.end(),
-                       [](const auto& step) { return std::holds_alternative<Kind>(step); });
-}
 
 // Throws FileError naming `where`, the file, and the field for what cannot be read and for what is not
 // supported.
 Pipeline read_pipeline(const std::string& json, const std::string& where);
+
+// ---- a tokenizer.json as text, of members that are texts in JSON
+
+struct FileText {
+    std::string model = {}, normalizer = "null", pre_tokenizer = "null", post_processor = "null",
+                decoder = "null";
+    std::vector<AddedToken> added_tokens = {};
+};
+std::string json_of(const FileText& file);
+
+// "model": its type and options, as "type":"BPE", and pieces with the ids 0, 1, 2 and so on.
+std::string model_text(const std::string& options, const Strings& pieces);
+std::string bpe_text(const std::string& options, const Strings& pieces,
+                     const std::vector<MergeRule>& rules = {});
+
+// BERT's: "[CLS] A [SEP] B [SEP]", and what its normalizer does.
+struct BertText {
+    std::string unk = "[UNK]", cls = "[CLS]", sep = "[SEP]";
+    int64_t cls_id = 2, sep_id = 3;
+    bool lower_case = true, strip_accents = true, chinese = true;
+};
+FileText bert_text(const Strings& pieces, const BertText& options = {});
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -1,94 +1,185 @@
 #include "models/text/tokenizer/splitter.h"
 
+#include <array>
+
 #include "models/text/lines.h"
 #include "models/text/tokenizer/joiners.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
+
+// ---- pre-tokens
+
+namespace {
+
+enum class Kind : unsigned char { letter, number, space, line_break, sign };
+struct Classed {
+    Kind kind;
+    std::size_t length;
+};
+
+Kind character_kind(char32_t c) {
+    const bool breaks = c == '\n' || c == '\r';
+    return is_letter(c)   ? Kind::letter
+           : is_number(c) ? Kind::number
+           : breaks       ? Kind::line_break
+           : is_space(c)  ? Kind::space
+                          : Kind::sign;
+}
+
+// Of the text from `at` on, which must not be empty.
+Classed character(std::string_view text, std::size_t at) {
+    static const auto ascii = [] {
+        std::array<Kind, 128> kinds;
+        for (char32_t c = 0; c < kinds.size(); ++c)
+            kinds[c] = character_kind(c);
+        return kinds;
+    }();
+    if (const auto byte = static_cast<unsigned char>(text[at]); byte < ascii.size())
+        return {ascii[byte], 1};
+    const auto [code, length] = nn::first_code_point(text.substr(at));
+    return {character_kind(code), length};
+}
+
+bool is_white(Kind kind) { return kind == Kind::space || kind == Kind::line_break; }
+
+// The end of a run of characters that begins at `at`, of at most `most`.
+template <class Belongs>
+std::size_t run(std::string_view text, std::size_t at, Belongs belongs, int most = -1) {
+    for (; at < text.size() && most != 0; --most) {
+        const Classed c = character(text, at);
+        if (!belongs(c.kind))
+            break;
+        at += c.length;
+    }
+    return at;
+}
+
+std::size_t run(std::string_view text, std::size_t at, Kind kind, int most = -1) {
+    return run(
+        text, at, [&](Kind k) { return k == kind; }, most);
+}
+
+// 's|'t|'re|'ve|'m|'ll|'d: how many bytes of the text, 0 if it begins otherwise. Without case, U+017F, a long
+// s, is an s too.
+std::size_t contraction(std::string_view text, bool ignore_case) {
+    if (text[0] != '\'' || text.size() == 1)
+        return 0;
+    const auto small = [&](std::size_t i) {
+        const char c = i < text.size() ? text[i] : '\0';
+        return ignore_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    const char first = small(1), second = small(2);
+    if (first == 's' || first == 't' || first == 'm' || first == 'd')
+        return 2;
+    if ((second == 'e' && (first == 'r' || first == 'v')) || (first == 'l' && second == 'l'))
+        return 3;
+    return ignore_case && text.substr(1).starts_with("\xc5\xbf") ? 3 : 0;
+}
+
+// \s+(?!\S)|\s+: the last character of white space is left to the word after it, unless it is the only one.
+std::size_t white_space(std::string_view text) {
+    std::size_t last = 0, end = 0;
+    while (end < text.size() && is_white(character(text, end).kind)) {
+        last = end;
+        end += character(text, end).length;
+    }
+    return end < text.size() && last > 0 ? last : end;
+}
+
+std::size_t gpt2_length(std::string_view text) {
+    if (const std::size_t length = contraction(text, false); length > 0)
+        return length;
+    const std::size_t start = text[0] == ' ' && text.size() > 1 ? 1 : 0;
+    const Kind first = character(text, start).kind;
+    return is_white(first) ? white_space(text) : run(text, start, first);
+}
+
+std::size_t llama3_length(std::string_view text, int digits) {
+    if (const std::size_t length = contraction(text, true); length > 0)
+        return length;
+    const Classed first = character(text, 0);
+    const std::size_t before = first.kind == Kind::space || first.kind == Kind::sign ? first.length : 0;
+    if (const std::size_t end = run(text, before, Kind::letter); end > before)
+        return end;
+    if (first.kind == Kind::number)
+        return run(text, 0, Kind::number, digits);
+    const std::size_t space = text[0] == ' ' ? 1 : 0;
+    if (const std::size_t end = run(text, space, Kind::sign); end > space)
+        return run(text, end, Kind::line_break);
+    // \s*[\r\n]+: white space up to its last line break.
+    const std::size_t breaks = text.substr(0, run(text, 0, is_white)).find_last_of("\r\n") + 1;  // npos is -1
+    return breaks > 0 ? breaks : white_space(text);
+}
+
+// In the order of PreTokens.
+constexpr std::string_view kExpressions[] = {
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+
+}  // namespace
+
+std::string_view expression(PreTokens kind) { return kExpressions[static_cast<std::size_t>(kind)]; }
+
+std::optional<PreTokens> pre_tokens_of(std::string_view text) {
+    for (const PreTokens kind : {PreTokens::gpt2, PreTokens::llama3, PreTokens::qwen2})
+        if (expression(kind) == text)
+            return kind;
+    return std::nullopt;
+}
+
+std::string_view first_pre_token(std::string_view text, PreTokens kind) {
+    return text.substr(0, kind == PreTokens::gpt2 ? gpt2_length(text)
+                                                  : llama3_length(text, kind == PreTokens::llama3 ? 3 : 1));
+}
+
+// ---- steps
+
 namespace {
 
 using Word = Splitter::Word;
 
-// Cuts around each character that belongs to a class; `together`: a run of them is one word. (Neither a text
-// here nor a word of it is ever empty.)
+// Cuts around each character that belongs to a class; `together`: a run of them is one word.
 template <class Belongs>
 void isolate(std::string_view text, Belongs belongs, bool together, const Word& word) {
     std::size_t begin = 0;
     bool before = false;  // whether the last character belongs
-    for (std::size_t at = 0; at < text.size();) {
-        const auto [code, length] = nn::first_code_point(text.substr(at));
+    std::size_t at = 0;
+    for (const auto& [code, bytes] : Characters(text)) {
         const bool here = belongs(code);
         if (at > begin && (here != before || (here && !together))) {
             word(text.substr(begin, at - begin));
             begin = at;
         }
         before = here;
-        at += length;
+        at += bytes.size();
     }
     word(text.substr(begin));
 }
 
-void cut(const Split& split, std::string_view text, bool, const Word& word) {
-    while (!text.empty()) {
-        const std::string_view first = first_pre_token(text, split.kind);
-        word(first);
-        text.remove_prefix(first.size());
-    }
-}
-
-void cut(const SplitAt& split, std::string_view text, bool, const Word& word) {
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find(split.mark, begin), text.size());
-        if (end > begin)
-            word(text.substr(begin, end - begin));
-        begin = end + split.mark.size();
-    }
-}
-
-void cut(const Digits& digits, std::string_view text, bool, const Word& word) {
-    isolate(text, is_numeric, !digits.individual_digits, word);
-}
-
-void cut(const BertWords&, std::string_view text, bool, const Word& word) {
-    isolate(text, is_space, true, [&](std::string_view part) {
-        if (!is_space(nn::first_code_point(part).code))
-            isolate(part, is_bert_punctuation, false, word);
-    });
-}
-
-void cut(const ByteLevel& bytes, std::string_view text, bool, const Word& word) {
-    if (bytes.add_prefix_space && !text.starts_with(' '))
-        word(std::string(" ").append(text));
-    else
-        word(text);
-}
-
-void cut(const Metaspace& meta, std::string_view text, bool is_first, const Word& word) {
-    std::string marked = replace_all(text, " ", meta.replacement);
-    const bool wanted =
-        meta.prepend == Metaspace::Prepend::always || (meta.prepend == Metaspace::Prepend::first && is_first);
-    if (wanted && !marked.starts_with(meta.replacement))
-        marked.insert(0, meta.replacement);
-    std::size_t begin = 0;
-    for (std::size_t at = 0; meta.split && (at = marked.find(meta.replacement, at)) != marked.npos;
-         at += meta.replacement.size())
-        if (at > begin) {
-            word(std::string_view(marked).substr(begin, at - begin));
-            begin = at;
-        }
-    word(std::string_view(marked).substr(begin));
-}
-
-void cut(const WhitespaceSplit&, std::string_view text, bool, const Word& word) {
+// Words without the white space around them.
+void at_spaces(std::string_view text, const Word& word) {
     isolate(text, is_space, true, [&](std::string_view part) {
         if (!is_space(nn::first_code_point(part).code))
             word(part);
     });
 }
 
-// The number of spaces and tabs between two words changes nothing.
-void cut(const Joiners&, std::string_view text, bool, const Word& word) {
+// Words are what stands between marks.
+void split_at(std::string_view text, std::string_view mark, const Word& word) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(mark, begin), text.size());
+        if (end > begin)
+            word(text.substr(begin, end - begin));
+        begin = end + mark.size();
+    }
+}
+
+// A type of ours, see joiners.h. The number of spaces and tabs between two words changes nothing.
+void joiners(std::string_view text, bool, const Word& word) {
     std::string line;
     for (const std::string& one : split_words(text))
         line.append(line.empty() ? "" : " ").append(one);
@@ -96,22 +187,23 @@ void cut(const Joiners&, std::string_view text, bool, const Word& word) {
         word(token);
 }
 
-void cut(const WordsAfter& words, std::string_view text, bool, const Word& word) {
-    std::size_t begin = 0;
-    for (std::size_t at = text.find(words.mark); at != text.npos;
-         at = text.find(words.mark, at + words.mark.size()))
-        if (at > begin && !text.substr(0, at).ends_with(words.mark)) {
-            word(text.substr(begin, at - begin));
-            begin = at;
+Splitter::Step pre_tokens(PreTokens kind) {
+    return [kind](std::string_view text, bool, const Word& word) {
+        while (!text.empty()) {
+            const std::string_view first = first_pre_token(text, kind);
+            word(first);
+            text.remove_prefix(first.size());
         }
-    word(text.substr(begin));
+    };
 }
 
 Splitter::Step split_from(const Json& part) {
     const bool inverted = part["invert"].boolean(), removed = part["behavior"].view() == "Removed";
     const bool isolated = part["behavior"].view() == "Isolated" && !inverted;
     if (const Json mark = part["pattern"]["String"]; !mark.is_null() && removed && !inverted)
-        return SplitAt{mark.nonempty_text()};
+        return [mark = mark.nonempty_text()](std::string_view text, bool, const Word& word) {
+            split_at(text, mark, word);
+        };
     const Json pattern = part["pattern"]["Regex"];
     const auto kind = pattern.is_null() ? std::nullopt : pre_tokens_of(pattern.view());
     part["pattern"].require(
@@ -120,11 +212,12 @@ Splitter::Step split_from(const Json& part) {
         pattern.is_null() ? "none" : nn::checkpoint::shown(pattern.text()));
     // These expressions match every character, so what stands between two matches is empty.
     part["behavior"].require(isolated || (removed && inverted), "must be Isolated, or Removed with invert");
-    return Split{*kind};
+    return pre_tokens(*kind);
 }
 
-Metaspace metaspace_from(const Json& part) {
-    using Prepend = Metaspace::Prepend;
+// Each space becomes `replacement`; with `split` a word begins at each. prepend_scheme: whether one is put
+// before every text, or the first, that does not begin with one.
+Splitter::Step metaspace_from(const Json& part, bool split) {
     const std::string scheme =
         part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
     part["prepend_scheme"].require(scheme == "always" || scheme == "first" || scheme == "never",
@@ -133,63 +226,85 @@ Metaspace metaspace_from(const Json& part) {
     part["add_prefix_space"].require(spaced || scheme == "never",
                                      "is false, and prepend_scheme is not never");
     part["str_rep"].text_or("");
-    return {part["replacement"].nonempty_text(),
-            scheme == "always"  ? Prepend::always
-            : scheme == "first" ? Prepend::first
-                                : Prepend::never,
-            part["split"].boolean_or(true)};
-}
-
-std::vector<Splitter::Step> splitter_steps(const Json& part) {
-    const std::string_view type = part["type"].view();
-    if (type == "Split")
-        return {split_from(part)};
-    if (type == "ByteLevel") {
-        part["trim_offsets"].boolean_or(true);  // changes no id
-        const ByteLevel bytes = {part["add_prefix_space"].boolean()};
-        return part["use_regex"].boolean_or(true) ? std::vector<Splitter::Step>{bytes, Split{PreTokens::gpt2}}
-                                                  : std::vector<Splitter::Step>{bytes};
-    }
-    if (type == "Digits")
-        return {Digits{part["individual_digits"].boolean()}};
-    if (type == "Metaspace")
-        return {metaspace_from(part)};
-    if (type == "WhitespaceSplit")
-        return {WhitespaceSplit{}};
-    if (type == "Joiners")
-        return {Joiners{}};
-    part["type"].require(
-        type == "BertPreTokenizer", nn::checkpoint::shown(type),
-        " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
-    return {BertWords{}};
+    return [=, space = part["replacement"].nonempty_text()](std::string_view text, bool is_first,
+                                                            const Word& word) {
+        std::string marked = replace_all(text, " ", space);
+        if ((scheme == "always" || (scheme == "first" && is_first)) && !marked.starts_with(space))
+            marked.insert(0, space);
+        std::string_view rest = marked;
+        const auto next = [&] { return rest.find(space, rest.starts_with(space) ? space.size() : 0); };
+        for (std::size_t at = 0; split && (at = next()) != rest.npos; rest.remove_prefix(at))
+            word(rest.substr(0, at));
+        word(rest);
+    };
 }
 
 }  // namespace
 
+void Splitter::add(const Json& part) {
+    const std::string_view type = part["type"].view();
+    const bool splits = type != "Metaspace" || part["split"].boolean_or(true);
+    cuts = cuts || splits;
+    if (type == "Split") {
+        steps_.push_back(split_from(part));
+        at_marks = at_marks || !part["pattern"]["String"].is_null();
+    } else if (type == "ByteLevel") {
+        part["trim_offsets"].boolean_or(true);  // changes no id
+        byte_level = true;
+        steps_.push_back(
+            [prefix = part["add_prefix_space"].boolean()](std::string_view text, bool, const Word& word) {
+                word(prefix && !text.starts_with(' ') ? std::string(" ").append(text) : text);
+            });
+        if (part["use_regex"].boolean_or(true))
+            steps_.push_back(pre_tokens(PreTokens::gpt2));
+    } else if (type == "Digits") {  // numbers are words of their own
+        steps_.push_back(
+            [alone = part["individual_digits"].boolean()](std::string_view text, bool, const Word& word) {
+                isolate(text, is_numeric, !alone, word);
+            });
+    } else if (type == "Metaspace") {
+        steps_.push_back(metaspace_from(part, splits));
+    } else if (type == "WhitespaceSplit") {
+        steps_.push_back([](std::string_view text, bool, const Word& word) { at_spaces(text, word); });
+    } else if (type == "Joiners") {
+        steps_.push_back(joiners);
+    } else {
+        part["type"].require(
+            type == "BertPreTokenizer", nn::checkpoint::shown(type),
+            " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
+        steps_.push_back([](std::string_view text, bool, const Word& word) {  // each sign is a word
+            at_spaces(text, [&](std::string_view some) { isolate(some, is_bert_punctuation, false, word); });
+        });
+    }
+}
+
 Splitter Splitter::from(const Json& part) {
     Splitter all;
     for (const Json& item : steps_of(part, "pretokenizers")) {
-        const bool bytes = std::any_of(all.steps.begin(), all.steps.end(), [](const Step& step) {
-            return std::holds_alternative<ByteLevel>(step);
-        });
-        item.require(!bytes, "comes after ByteLevel, which must be the last");
-        const std::vector<Step> steps = splitter_steps(item);
-        all.steps.insert(all.steps.end(), steps.begin(), steps.end());
+        item.require(!all.byte_level, "comes after ByteLevel, which must be the last");
+        all.add(item);
     }
     return all;
 }
 
+void Splitter::cut_before(const std::string& mark) {
+    steps_.push_back([mark](std::string_view text, bool, const Word& word) {
+        std::size_t begin = 0;
+        for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size()))
+            if (at > begin && !text.substr(0, at).ends_with(mark)) {
+                word(text.substr(begin, at - begin));
+                begin = at;
+            }
+        word(text.substr(begin));
+    });
+}
+
 void Splitter::cut(std::string_view text, bool is_first, std::size_t step, const Word& word) const {
-    if (step == steps.size())
+    if (step == steps_.size())
         return word(text);
     bool first = is_first;
-    std::visit(
-        [&](const auto& s) {
-            tokenizer::cut(s, text, is_first, [&](std::string_view part) {
-                cut(part, std::exchange(first, false), step + 1, word);
-            });
-        },
-        steps[step]);
+    steps_[step](text, is_first,
+                 [&](std::string_view part) { cut(part, std::exchange(first, false), step + 1, word); });
 }
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -2,60 +2,55 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <optional>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "models/text/tokenizer/normalizer.h"
-#include "models/text/tokenizer/pre_tokens.h"
 
 namespace plaingrad::models::text::tokenizer {
 
-struct Split {  // see models/text/tokenizer/pre_tokens.h
-    PreTokens kind;
-};
-struct SplitAt {  // words are what stands between these marks
-    std::string mark;
-};
-struct Digits {  // numbers are words of their own
-    bool individual_digits;
-};
-struct BertWords {};  // without white space; each punctuation mark is a word
-struct ByteLevel {    // the model reads bytes
-    bool add_prefix_space;
-};
-struct Metaspace {  // each space becomes `replacement`; with `split` a word begins at each
-    std::string replacement;
-    enum class Prepend { always, first, never } prepend;  // before what does not begin with one
-    bool split;
-};
-struct WhitespaceSplit {};  // words are what stands between white space
-struct Joiners {};          // a type of ours: see joiners.h
-struct WordsAfter {         // ours, for speed: a word begins at each mark that follows something else
-    std::string mark;
-};
-
 class Splitter {
 public:
-    using Step = std::variant<Split, SplitAt, Digits, BertWords, ByteLevel, Metaspace, WhitespaceSplit,
-                              Joiners, WordsAfter>;
     using Word = std::function<void(std::string_view)>;
+    // Calls word() for each word of a text; neither is ever empty. is_first: nothing comes before the text.
+    using Step = std::function<void(std::string_view text, bool is_first, const Word& word)>;
 
     // From the "pre_tokenizer" of a tokenizer.json; null: the whole text is one word. Throws FileError for
     // any other step and for any other regular expression, by name.
     static Splitter from(const Json& part);
 
-    // Calls word() for each word; none is empty. is_first: nothing of the text comes before this.
     void operator()(std::string_view text, bool is_first, const Word& word) const {
         if (!text.empty())
             cut(text, is_first, 0, word);
     }
 
-    std::vector<Step> steps;
+    // From now on a word also begins at each mark that follows something else.
+    void cut_before(const std::string& mark);
+
+    bool byte_level = false;  // the model reads bytes
+    bool at_marks = false;    // words are what stands between marks, such as spaces
+    bool cuts = false;        // else each text is one word
 
 private:
+    void add(const Json& part);
     void cut(std::string_view text, bool is_first, std::size_t step, const Word& word) const;
+
+    std::vector<Step> steps_;
 };
+
+// Byte-level BPE cuts a text by a regular expression: no merge crosses from one word to the next. These are
+// the three expressions in use, written out by hand. A byte that is not UTF-8 counts as a sign.
+enum class PreTokens {
+    gpt2,    // a word with the space before it; signs; digits as long as they come
+    llama3,  // as GPT-4: a word with any one sign before it; up to three digits; line breaks end a token
+    qwen2    // the same, each digit alone
+};
+// The expression, exactly as it stands in the `tokenizer.json` of the model.
+std::string_view expression(PreTokens kind);
+std::optional<PreTokens> pre_tokens_of(std::string_view expression);
+
+// The first pre-token of a text, which must not be empty.
+std::string_view first_pre_token(std::string_view text, PreTokens kind = PreTokens::gpt2);
 
 }  // namespace plaingrad::models::text::tokenizer

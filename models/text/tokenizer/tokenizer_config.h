@@ -1,12 +1,12 @@
-// tokenizer_config.json, and two older files beside it: what transformers knows about a tokenizer beside its
-// tables.
+// tokenizer_config.json: what transformers knows about a tokenizer beside its tables. And folders without a
+// tokenizer.json, where it says most.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "models/text/tokenizer/added_tokens.h"
+#include "models/text/tokenizer/special_tokens.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -25,14 +25,16 @@ public:
     // The tokens that have names, in the order of kTokens, and those of "additional_special_tokens". All are
     // special.
     std::vector<AddedToken> special_tokens() const;
-    // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by
-    // the tokens' contents, empty if there is no such file. Throws FileError.
-    static Json added_tokens(const std::string& folder);
 
 private:
     Json member(std::string_view name) const;
 
     Json config_, map_;
 };
+
+// Of a folder without a tokenizer.json: GPT-2's or Qwen2's vocab.json and merges.txt, or BERT's vocab.txt,
+// with what tokenizer_config.json says, if there is one. What these files do not say, the models' own code
+// knew. Throws FileError naming the file and the field.
+Tokenizer from_older_files(const std::string& folder);
 
 }  // namespace plaingrad::models::text::tokenizer

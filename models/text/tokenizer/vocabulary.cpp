@@ -1,6 +1,7 @@
 #include "models/text/tokenizer/vocabulary.h"
 
 #include "nn/checkpoint/json.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -14,12 +15,7 @@ bool Vocabulary::add(std::string_view piece, int64_t id, const std::string& wher
     return ids_.try_emplace(std::string(piece), static_cast<int32_t>(id)).second;
 }
 
-int32_t Vocabulary::id_of_unk(const std::string& unk_token, const std::string& where) const {
-    check_file(id(unk_token) != kNone, where, ": unk_token ", shown(unk_token), " is not in the vocabulary");
-    return id(unk_token);
-}
-
-std::vector<std::string> Vocabulary::in_order(const std::string& where) const {
+Strings Vocabulary::in_order(const std::string& where) const {
     std::vector<const std::string*> found(ids_.size());
     for (const auto& [piece, id] : ids_) {
         if (id >= size())
@@ -30,13 +26,37 @@ std::vector<std::string> Vocabulary::in_order(const std::string& where) const {
                        shown(std::min(*other, piece)), " and ", shown(std::max(*other, piece)));
         other = &piece;
     }
-    std::vector<std::string> all;
+    Strings all;
     for (const std::string* piece : found) {
         check_file(piece != nullptr, where, ": no piece has the id ", all.size(), ", although there are ",
                    size(), " pieces; ids must be 0, 1, 2 and so on");
         all.push_back(*piece);
     }
     return all;
+}
+
+void WordLevel::append(std::string_view word, Ids& ids) const {
+    const int32_t id = words->id(word);
+    ids.push_back(id == Vocabulary::kNone ? unk : id);
+}
+
+void WordPiece::append(std::string_view word, Ids& ids) const {
+    const std::size_t before = ids.size();
+    bool known = static_cast<int64_t>(nn::columns_of(word)) <= longest_word;
+    std::string part(word);  // what is left, with the prefix
+    for (std::size_t begin = 0; known && part.size() > begin; begin = prefix.size()) {
+        std::size_t end = part.size();
+        int32_t id = pieces->id(part);
+        while (id == Vocabulary::kNone && --end > begin)
+            id = pieces->id(std::string_view(part).substr(0, end));
+        known = id != Vocabulary::kNone;
+        ids.push_back(id);
+        part.replace(0, end, prefix);
+    }
+    if (!known) {
+        ids.resize(before);
+        ids.push_back(unk);
+    }
 }
 
 }  // namespace plaingrad::models::text::tokenizer

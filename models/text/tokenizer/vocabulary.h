@@ -1,13 +1,23 @@
-// The pieces of a model's vocabulary and their ids, as a file has them.
+// The pieces of a vocabulary and their ids, and two models that only look up: whole words, and WordPiece.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace plaingrad::models::text::tokenizer {
+
+using Ids = std::vector<int32_t>;
+using Strings = std::vector<std::string>;
+
+// To look up views in a map of strings.
+struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
 
 class Vocabulary {
 public:
@@ -23,13 +33,11 @@ public:
         const auto entry = ids_.find(piece);
         return entry == ids_.end() ? kNone : entry->second;
     }
-    // Throws FileError naming `where` if there is no such piece.
-    int32_t id_of_unk(const std::string& unk_token, const std::string& where) const;
-    int64_t size() const { return static_cast<int64_t>(ids_.size()); }
+    int64_t size() const { return std::ssize(ids_); }
 
     // The pieces in the order of their ids. Throws FileError naming `where` if two have one id, or if an id
     // from 0 on has none.
-    std::vector<std::string> in_order(const std::string& where) const;
+    Strings in_order(const std::string& where) const;
 
     // From now on no piece has one of the ids below `end`.
     void hide(int32_t end) {
@@ -37,11 +45,26 @@ public:
     }
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
     std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
+};
+
+// Each word has an id, or is unknown.
+struct WordLevel {
+    std::shared_ptr<const Vocabulary> words;
+    int32_t unk = Vocabulary::kNone;
+
+    void append(std::string_view word, Ids& ids) const;
+};
+
+// A word is written with the longest piece that it begins with, then the longest that the rest begins with,
+// and so on. Wu et al. 2016, "Google's Neural Machine Translation System", §4.1; as BERT has it.
+struct WordPiece {
+    std::shared_ptr<const Vocabulary> pieces;
+    int32_t unk;           // for a whole word, if a part of it has no piece
+    std::string prefix;    // what pieces begin with inside of a word, as "##"
+    int64_t longest_word;  // longer words are unknown
+
+    void append(std::string_view word, Ids& ids) const;
 };
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -1,5 +1,5 @@
 // Finding what may be wrong with parallel text.
-#include "models/text/data_check.h"
+#include "models/text/parallel.h"
 
 #include "tests/catch.h"
 #include "tests/models/text/parallel_text.h"
@@ -19,7 +19,7 @@ std::string words(int64_t n) {
 
 // The report without its beginning, "a.en, a.de: 7 pairs".
 std::string found(const ParallelText& text, const ParallelText* training = nullptr) {
-    const std::string all = report(text, check_data(text, training));
+    const std::string all = check_data(text, training);
     return all.substr(std::min(all.size(), all.find("; ")));
 }
 
@@ -27,9 +27,9 @@ std::string found(const ParallelText& text, const ParallelText* training = nullp
 
 TEST_CASE("data check: nothing wrong", "[text]") {
     const ParallelText text = parallel_text({{"a b", "c"}, {"d", "e  f g "}});
-    CHECK(report(text, check_data(text)) == "a.en, a.de: 2 pairs");
+    CHECK(check_data(text) == "a.en, a.de: 2 pairs");
     const ParallelText one = parallel_text({{"a", "b"}});
-    CHECK(report(one, check_data(one)) == "a.en, a.de: 1 pair");
+    CHECK(check_data(one) == "a.en, a.de: 1 pair");
 }
 
 TEST_CASE("data check: duplicates are equal on both sides", "[text]") {

@@ -1,5 +1,5 @@
 // How many typing errors are between two words.
-#include "models/text/edit_distance.h"
+#include "models/text/lines.h"
 
 #include "tests/catch.h"
 

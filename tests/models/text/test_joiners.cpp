@@ -170,7 +170,7 @@ TEST_CASE("Multi30k's validation lines are restored exactly", "[.][text][joiners
     if (data == nullptr)
         SKIP("PLAINGRAD_DATA is not set");
     for (const std::string name : {"/multi30k/val.en", "/multi30k/val.de"}) {
-        const std::vector<std::string> lines = read_lines(data + name);
+        const std::vector<std::string> lines = lines_of(read_file(data + name), name);
         CHECK(lines.size() == 1014);
         for (const std::string& line : lines)
             if (!fault(line).empty())

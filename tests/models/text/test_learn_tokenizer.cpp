@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/text/tokenizer/file_text.h"
+#include "models/text/tokenizer/pipeline.h"
 #include "nn/utf8.h"
 #include "tests/catch.h"
 
@@ -61,13 +61,10 @@ Tokenizer with_codes(const std::string& codes, const std::string& vocabulary = "
         add({letter});
         add(std::string{letter} + "</w>");
     }
-    using nn::checkpoint::JsonText;
-    const tokenizer::Members options = {{"unk_token", "<unk>"}, {"end_of_word_suffix", "</w>"}};
-    return Tokenizer(
-        tokenizer::FileText{.model = tokenizer::bpe_text("SubwordNMT", pieces, rules, options),
-                            .pre_tokenizer = JsonText::object({{"type", "WhitespaceSplit"}}),
-                            .decoder = JsonText::object({{"type", "BPEDecoder"}, {"suffix", "</w>"}})}
-            .json());
+    const std::string options = R"("type":"SubwordNMT","unk_token":"<unk>","end_of_word_suffix":"</w>")";
+    return Tokenizer(tokenizer::json_of({.model = tokenizer::bpe_text(options, pieces, rules),
+                                         .pre_tokenizer = R"({"type":"WhitespaceSplit"})",
+                                         .decoder = R"({"type":"BPEDecoder","suffix":"</w>"})"}));
 }
 std::string applied(const std::string& codes, const std::string& line, const std::string& vocabulary = "") {
     return written(with_codes(codes, vocabulary).pieces(line));

@@ -38,6 +38,7 @@ public:
     std::string path;
 };
 
+Lines read_lines(const std::string& path) { return lines_of(read_file(path), path); }
 Lines lines(const std::string& content) { return read_lines(File(content).path); }
 
 // "source|target|line;" for each pair.

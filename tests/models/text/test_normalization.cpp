@@ -1,5 +1,5 @@
 // Canonical normalization. The hashes are of what Hugging Face's tokenizers 0.23.3 makes of every code point.
-#include "models/text/normalization.h"
+#include "models/text/unicode.h"
 
 #include "nn/utf8.h"
 #include "tests/catch.h"

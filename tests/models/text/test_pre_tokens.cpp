@@ -1,5 +1,5 @@
 // Pre-tokens of GPT-2, Llama 3 and Qwen2.
-#include "models/text/tokenizer/pre_tokens.h"
+#include "models/text/tokenizer/splitter.h"
 
 #include <string>
 #include <vector>

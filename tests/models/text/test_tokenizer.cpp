@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "models/text/learn_tokenizer.h"
-#include "models/text/normalization.h"
 #include "models/text/tokenizer/joiners.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"

@@ -430,7 +430,7 @@ TEST_CASE("tokenizer files: older files that cannot be read", "[text][tokenizer]
     const std::vector<Row> table = {
         {{{"vocab.json", vocab}, {"merges.txt", "#version: 0.2\na b\n"}}, "no error"},
         {{{"vocab.json", vocab}, {"merges.txt", "#version: 0.2\na\n"}},
-         "merges.txt:2: a line must be two pieces"},
+         "merges.txt:2: a line must have two symbols"},
         {{{"vocab.json", vocab}, {"merges.txt", "b a\n"}},
          R"(merges.txt: merges[0] is "b" and "a", but "ba")"},
         {{{"tokenizer.json", "{}"}}, "tokenizer.json: model is missing; it must be an object"},

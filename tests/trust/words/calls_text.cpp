@@ -4,11 +4,11 @@
 #include "models/parts.h"
 #include "models/settings.h"
 #include "models/text/alignment.h"
-#include "models/text/batches.h"
 #include "models/text/bleu.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
+#include "models/text/parallel.h"
 #include "models/text/stops.h"
 #include "models/text/tokenizer/learn_merges.h"
 #include "tests/trust/words/calls.h"
@@ -115,10 +115,8 @@ Calls calls_of_text() {
 
         CALL(make_batches({{1, 1}}, {.batch_tokens = 0})),
         CALL(make_batches({{1, 1}}, {.bucket = 0})),
-        CALL(make_batches({{-1, 1}}, {})),
         CALL(make_batches({{9, 1}}, {.batch_tokens = 8})),
         CALL(fitted(TooLong::refuse, 2)),
-        CALL(fitted(TooLong::cut, -1)),
         CALL(bleu({"a"}, {})),
         CALL(bleu({"a"}, {{"a", "b"}})),
         CALL(bleu({"a", "b"}, {{"a", "b"}, {"a"}})),
@@ -137,7 +135,7 @@ Calls calls_of_text() {
         CALL(read_file("/no/such/file")),
         CALL(read_file("/")),
         CALL(read_file("/dev/null")),
-        CALL(read_lines("/no/such/file")),
+        CALL(lines_of(read_file("/no/such/file"), "file")),
         CALL(read_pairs("/no/such/file")),
         CALL(Tokenizer::open("/no/such/folder")),
         CALL(Tokenizer::open("/dev/null")),
