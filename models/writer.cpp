@@ -8,8 +8,8 @@
 
 namespace plaingrad::models {
 
-using nn::checkpoint::certainly_exists;
 using nn::checkpoint::check_file;
+using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
 // In the metadata.
@@ -39,7 +39,7 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
 }
 
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (certainly_exists(in_folder(path, "config.json")))
+    if (exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;

@@ -15,7 +15,7 @@ using autograd::check;
 namespace {
 
 models::Writer load(const std::string& path) {
-    check(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
+    check(!nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")), path,
           ": this model does not write characters; ./apps/generate writes with it");
     return models::Writer::load(path);
 }
