@@ -8,13 +8,12 @@
 
 #include "apps/kit/run.h"
 #include "autograd/base/mapped.h"
+#include "models/batch.h"
 #include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
-#include "models/pairs.h"
 #include "models/presets.h"
-#include "models/sampling.h"
-#include "nn/parallel/parts.h"
+#include "nn/parallel/data_parallel.h"
 #include "nn/schedule.h"
 
 using namespace plaingrad;

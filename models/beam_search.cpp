@@ -3,7 +3,6 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
 #include "models/decoding.h"
-#include "models/rows.h"
 
 namespace plaingrad::models {
 namespace {
@@ -26,8 +25,8 @@ struct Candidate {
 struct Search {
     int64_t max_tokens;
     std::vector<Live> live;
-    std::vector<Hypothesis> done;      // best first
-    bool most_probable_ended = false;  // at some step the top candidate ended its sentence
+    std::vector<Hypothesis> done = {};  // best first
+    bool most_probable_ended = false;   // at some step the top candidate ended its sentence
 };
 
 // An empty sentence counts as length 1, to avoid dividing by 0.
@@ -68,22 +67,6 @@ bool decided(const Search& search, const BeamOptions& o) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
-// The most probable of all continuations, at most `count`: best first, ties going to the earlier hypothesis.
-std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tensor& log_p, std::size_t count,
-                                       const Specials& specials) {
-    std::vector<Candidate> all;
-    for (std::size_t i = 0; i < live.size(); ++i) {
-        const Real* const row = log_p.data() + live[i].row * log_p.size(1);
-        for (const int32_t v : best_ids(row, log_p.size(1), static_cast<int64_t>(count), specials.never))
-            all.push_back({i, v, live[i].log_probability + static_cast<double>(row[v])});
-    }
-    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-        return a.log_probability > b.log_probability;
-    });
-    all.resize(std::min(all.size(), count));
-    return all;
-}
-
 // One step of one sentence: replaces its live hypotheses by their best continuations. Those that end go to
 // `done`.
 //
@@ -95,7 +78,17 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Sp
     const auto beam = static_cast<std::size_t>(o.beam);
     const std::size_t all = search.live.size() * static_cast<std::size_t>(log_p.size(1));  // candidates
     const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
-    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, enough, specials);
+    std::vector<Candidate> candidates;  // best first, ties going to the earlier hypothesis
+    for (std::size_t i = 0; i < search.live.size(); ++i) {
+        const Live& l = search.live[i];
+        const Real* const row = log_p.data() + l.row * log_p.size(1);
+        for (const int32_t v : best_ids(row, log_p.size(1), static_cast<int64_t>(enough), specials.never))
+            candidates.push_back({i, v, l.log_probability + static_cast<double>(row[v])});
+    }
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return a.log_probability > b.log_probability;
+    });
+    candidates.resize(std::min(candidates.size(), enough));
     if (candidates.empty())
         return end_search(search, o);
     std::vector<Live> next;
@@ -116,20 +109,6 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Sp
     search.live = is_done ? std::vector<Live>() : std::move(next);
 }
 
-std::vector<Search> begin(int64_t batch, int64_t max_tokens, const BeamOptions& o) {
-    check(o.max_tokens_of.empty() || std::ssize(o.max_tokens_of) == batch, "[beam_search] max_tokens_of has ",
-          o.max_tokens_of.size(), " numbers, the batch ", batch, " sentences");
-    std::vector<Search> searches;
-    for (int32_t b = 0; b < batch; ++b) {
-        const int64_t own =
-            o.max_tokens_of.empty() ? max_tokens : o.max_tokens_of[static_cast<std::size_t>(b)];
-        check(own >= std::min<int64_t>(1, max_tokens), "[beam_search] max_tokens_of must be at least 1: got ",
-              own);
-        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{b, {}, 0}}, .done = {}});
-    }
-    return searches;
-}
-
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOptions& o) {
@@ -139,7 +118,16 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
     check(o.alpha >= 0 && o.k >= 0, "[beam_search] alpha and k must not be negative: got ", o.alpha, ", ",
           o.k);
     const int64_t batch = stepper.prompts.batch(), max_tokens = room_for(stepper, o.max_tokens);
-    std::vector<Search> searches = begin(batch, max_tokens, o);
+    check(o.max_tokens_of.empty() || std::ssize(o.max_tokens_of) == batch, "[beam_search] max_tokens_of has ",
+          o.max_tokens_of.size(), " numbers, the batch ", batch, " sentences");
+    std::vector<Search> searches;
+    for (int32_t b = 0; b < batch; ++b) {
+        const int64_t own =
+            o.max_tokens_of.empty() ? max_tokens : o.max_tokens_of[static_cast<std::size_t>(b)];
+        check(own >= std::min<int64_t>(1, max_tokens), "[beam_search] max_tokens_of must be at least 1: got ",
+              own);
+        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{b, {}, 0}}});
+    }
     Rows rows(stepper);
     for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {
         const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/rows.h"
+#include "models/decoding.h"
 
 namespace plaingrad::models {
 

@@ -77,7 +77,7 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
 }
 
 Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) {
-    if (nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))
+    if (nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
         return labeller_of_folder(path, on_progress);
     const std::string file = model_file(path);
     Metadata metadata;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/backbone.h"
-#include "models/stepper.h"
+#include "models/decoding.h"
 
 namespace plaingrad::models {
 
@@ -18,7 +18,7 @@ struct LanguageModel {
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {}) const;
 
-    // Starts generation from these prompts (B, T), all of one length (models/stepper.h).
+    // Starts generation from these prompts (B, T), all of one length (models/decoding.h).
     std::unique_ptr<Stepper> start(const Tokens& prompts) const;
 
     void visit(Visitor& v) const {

@@ -18,7 +18,7 @@
 #include <chrono>
 #include <optional>
 
-#include "models/parts.h"
+#include "models/batch.h"
 #include "models/pytorch.h"
 #include "models/run_folder.h"
 #include "models/saved.h"

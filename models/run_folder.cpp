@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -88,29 +87,27 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     run = of_run;  // only now: settings.resume may have changed it
 }
 
-RunFolder::~RunFolder() { leave(); }
+RunFolder::~RunFolder() {
+    for (const std::string& folder : made_)
+        rmdir(folder.c_str());  // only if it is empty
+    if (opened_ >= 0)
+        close(opened_);
+}
 
 std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
 
 void RunFolder::lock() {
-    do {
-        leave();
-        if (!resumes_)
-            make();
-        opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        locked_ = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) == 0;
-        const int why = locked_ ? 0 : errno;
-        check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
-        const bool cannot_be_seen = opened_ < 0 && why != ENOENT && why != ENOTDIR;
-        check(!resumes_ || cannot_be_seen || nn::checkpoint::certainly_exists(last()), path,
-              ": there is no run in this folder (", last(), ")");
-        constexpr int kNoLocks[] = {ENOLCK, EOPNOTSUPP, ENOTSUP};  // the last is another number on macOS
-        if (std::find(std::begin(kNoLocks), std::end(kNoLocks), why) != std::end(kNoLocks))
-            break;  // a file system without locks: runs unlocked
-        check(locked_ || why == ENOENT, path,
-              opened_ < 0 ? ": this folder cannot be opened: " : ": this folder cannot be locked: ",
-              std::generic_category().message(why));
-    } while (!is_mine());  // its owner may have removed the folder between opening and locking
+    if (!resumes_)
+        make();
+    opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_missing = opened_ < 0 && (errno == ENOENT || errno == ENOTDIR);
+    check(opened_ >= 0 || (resumes_ && is_missing), path,
+          ": this folder cannot be opened: ", std::generic_category().message(errno));
+    // On a file system without locks it runs unlocked.
+    check(is_missing || flock(opened_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, path,
+          ": another run is writing into this folder");
+    check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
+          ")");
     for (const char* const name : {"last.safetensors", "config.json", "best.safetensors", "model.safetensors",
                                    "log.csv", "report.jsonl"})
         claim(name);
@@ -136,8 +133,6 @@ void RunFolder::make() {
          folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
-    for (auto folder = made_.begin(); error && folder != made_.end(); ++folder)
-        rmdir(folder->c_str());  // what was made before the error
     check(!error && fs::is_directory(path), path,
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
 }
@@ -157,23 +152,6 @@ void RunFolder::keep(const text::Tokenizer& tokenizer) const {
 void RunFolder::forget() const {
     if (writes() && !resumes())
         unlink(file("tokenizer.json").c_str());
-}
-
-bool RunFolder::is_mine() const {
-    struct stat mine = {}, there = {};
-    return locked_ && fstat(opened_, &mine) == 0 && stat(path.c_str(), &there) == 0 &&
-           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
-}
-
-// Also called when memory is out, so it takes none, as fs::remove would for a path.
-void RunFolder::leave() {
-    if (is_mine())
-        for (const std::string& folder : made_)
-            rmdir(folder.c_str());  // only if it is empty
-    made_.clear();
-    if (opened_ >= 0)
-        close(opened_);
-    opened_ = -1;
 }
 
 }  // namespace plaingrad::models

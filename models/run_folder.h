@@ -71,11 +71,9 @@ private:
     RunFolder(const std::string& of_program, const std::string& folder, bool resumes);
     void make();
     void lock();
-    bool is_mine() const;
-    void leave();
 
     nn::Team* team_ = &nn::alone();
-    bool resumes_, locked_ = false;
+    bool resumes_;
     int opened_ = -1;
     std::vector<std::string> made_;  // the folders that did not exist, the innermost first
 };

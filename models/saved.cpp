@@ -185,12 +185,11 @@ std::string model_file(const std::string& path) {
     std::error_code none;
     if (!fs::is_directory(path, none))
         return path;
-    check_file(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
+    check_file(!nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")), path,
                ": this is a folder from Hugging Face; "
                "the programs generate, classify and fill read such folders");
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
-        if (const std::string file = nn::checkpoint::in_folder(path, name);
-            nn::checkpoint::certainly_exists(file))
+        if (const std::string file = nn::checkpoint::in_folder(path, name); nn::checkpoint::exists(file))
             return file;
     nn::checkpoint::names_in(path, none);
     if (!none)

@@ -3,9 +3,9 @@
 
 #include "models/config.h"
 #include "models/decoder.h"
+#include "models/decoding.h"
 #include "models/embedding.h"
 #include "models/encoder.h"
-#include "models/stepper.h"
 
 namespace plaingrad::models {
 
@@ -35,7 +35,7 @@ struct Transformer {
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {}) const;
 
-    // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the
+    // Decoding token by token (models/decoding.h): translations of src (B, S), which begin with the
     // configuration's start, or with these prompts (B, T).
     std::unique_ptr<Stepper> start(const Tokens& src) const;
     std::unique_ptr<Stepper> start(const Tokens& src, const Tokens& prompts) const;

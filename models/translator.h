@@ -4,7 +4,7 @@
 //     std::cout << translate("A man is riding a bicycle.");
 //
 // The model reads a line's pieces and the end, so it must have learned from sources with an end
-// (models/pairs.h).
+// (models/batch.h).
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
 //

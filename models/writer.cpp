@@ -8,7 +8,7 @@
 
 namespace plaingrad::models {
 
-using nn::checkpoint::certainly_exists;
+using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
 static Writer load_folder(const std::string& path, const WriterLoad& options) {
@@ -35,7 +35,7 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
 }
 
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (certainly_exists(in_folder(path, "config.json")))
+    if (exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     LanguageModel model = load_model<LanguageModel>(file);

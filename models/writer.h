@@ -17,9 +17,9 @@
 
 #include <optional>
 
+#include "models/decoding.h"
 #include "models/hugging_face.h"
 #include "models/language_model.h"
-#include "models/sampling.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models {

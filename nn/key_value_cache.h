@@ -9,8 +9,6 @@
 // target are copied where the hypotheses diverge, by the next `append`.
 #pragma once
 
-#include <utility>
-
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
 
@@ -24,13 +22,8 @@ using autograd::Tensor;
 class KeyValueCache {
 public:
     KeyValueCache() = default;
-    KeyValueCache(KeyValueCache&& other) noexcept { *this = std::move(other); }
-    KeyValueCache& operator=(KeyValueCache&& other) noexcept {  // which is then empty
-        stored_ = std::move(other.stored_);
-        rows_ = std::move(other.rows_);
-        length_ = std::exchange(other.length_, 0);
-        return *this;
-    }
+    KeyValueCache(KeyValueCache&&) = default;
+    KeyValueCache& operator=(KeyValueCache&&) = default;
     // keys_values (B, S, 2*G*D) is shared, but never written to.
     explicit KeyValueCache(const Tensor& keys_values) : stored_(keys_values), length_(keys_values.size(1)) {
         autograd::check(stored_.rank() == 3, "[KeyValueCache] keys and values are (B, S, d): got ",

@@ -1,9 +1,8 @@
 #include "nn/training.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <iomanip>
-#include <locale>
 
 #include "autograd/base/text_stream.h"
 
@@ -54,14 +53,14 @@ TrainingLog::TrainingLog(const std::string& text, int64_t step) {
 
 void TrainingLog::add(const StepReport& r) {
     const double took = r.seconds - (r.seconds < seconds_ ? 0 : seconds_);  // each call of a run begins at 0
-    autograd::TextWriter row;
-    row.imbue(std::locale::classic());  // numbers in a file are the same in every country
-    row << r.step << ',' << r.loss << ',';
-    if (r.validation)
-        row << *r.validation;
-    row << ',' << r.learning_rate << ',' << r.grad_norm << std::fixed << std::setprecision(3) << ','
-        << r.seconds << std::setprecision(0) << ',' << static_cast<double>(r.tokens) / (took > 0 ? took : 1);
-    text_ += row.str() + '\n';
+    const auto fixed = [](double value, int digits) {
+        char text[400];
+        return std::string(text,
+                           std::to_chars(text, std::end(text), value, std::chars_format::fixed, digits).ptr);
+    };
+    text_ += autograd::join(r.step, ",", r.loss, ",", r.validation ? autograd::join(*r.validation) : "", ",",
+                            r.learning_rate, ",", r.grad_norm, ",", fixed(r.seconds, 3), ",",
+                            fixed(static_cast<double>(r.tokens) / (took > 0 ? took : 1), 0), "\n");
     seconds_ = r.seconds;
 }
 

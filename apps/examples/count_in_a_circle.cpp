@@ -2,10 +2,10 @@
 // names, loaded again, and continues a sequence.
 #include <iostream>
 
+#include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/presets.h"
 #include "models/pytorch.h"
-#include "models/sampling.h"
 #include "nn/optim.h"
 using namespace plaingrad;
 using namespace models;

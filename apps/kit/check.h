@@ -4,7 +4,7 @@
 // for Training Neural Networks", 2019.)
 #pragma once
 
-#include "models/parts.h"
+#include "models/batch.h"
 #include "models/run.h"
 
 namespace plaingrad::kit {

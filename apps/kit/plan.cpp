@@ -13,7 +13,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
-#include "nn/parallel/parts.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::kit {
 

@@ -31,9 +31,9 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t b
     std::error_code none;
     check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
           ": this is a link to something that is not there");
-    check(nn::checkpoint::certainly_exists(path), path,
+    check(nn::checkpoint::exists(path), path,
           ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
-    if (!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))
+    if (!nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
         return {};
     const models::hugging_face::Folder folder(path);
     std::set<std::string> dtypes;
@@ -75,7 +75,7 @@ void check_base(const models::RunFolder& folder, const std::string& path, const 
 void check_no_model(const std::string& folder) {
     namespace fs = std::filesystem;
     std::error_code error;
-    check(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(folder, "config.json")), folder,
+    check(!nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "config.json")), folder,
           "/config.json: there is a model already; give another folder");
     for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
         const fs::path kind = name.extension();

@@ -9,7 +9,7 @@
 
 #include "apps/kit/plan.h"
 #include "apps/kit/recorder.h"
-#include "models/pairs.h"
+#include "models/batch.h"
 #include "models/run.h"
 
 namespace plaingrad::kit {

@@ -17,7 +17,7 @@ namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
 using autograd::join;
-using nn::checkpoint::certainly_exists;
+using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
 void add_report_options(Options& options, models::RunSettings& run) {
@@ -144,7 +144,7 @@ bool Run::finish() {
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
-    const std::string file = certainly_exists(last) ? last : models::model_file(path);
+    const std::string file = exists(last) ? last : models::model_file(path);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
     const nn::checkpoint::FieldReader training{metadata, "training.", file},
         run{metadata, program + ".", file};
@@ -183,18 +183,17 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && certainly_exists(in_folder(words[0], "config.json"))) {
+    if (print_folder != nullptr && exists(in_folder(words[0], "config.json"))) {
         print_folder(words[0]);
-        if (!certainly_exists(in_folder(words[0], "last.safetensors")))
+        if (!exists(in_folder(words[0], "last.safetensors")))
             return;
     }
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const std::string& name : nn::checkpoint::names_in(words[0], none))
-        if (const std::string run = in_folder(words[0], name);
-            certainly_exists(in_folder(run, "last.safetensors")))
+        if (const std::string run = in_folder(words[0], name); exists(in_folder(run, "last.safetensors")))
             runs.insert(run);
-    if (runs.empty() || certainly_exists(in_folder(words[0], "last.safetensors")))
+    if (runs.empty() || exists(in_folder(words[0], "last.safetensors")))
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");

@@ -46,7 +46,7 @@
 // operands are always packed, because rounding copies them anyway.
 //
 // One row uses each element of b once, so it does not pay to pack b. If b was packed before, the row reads
-// its panels, which are contiguous: so it is in decoding, as a Stepper (models/stepper.h) keeps its weights
+// its panels, which are contiguous: so it is in decoding, as a Stepper (models/decoding.h) keeps its weights
 // packed. Else gemm_thin.h reads b as it is, if it is float32.
 //
 // Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;

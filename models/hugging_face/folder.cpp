@@ -73,7 +73,7 @@ void note_ignored(std::vector<std::string> names, ConfigJson& c) {
 
 // Where there is no config.json, says what there is instead, if it is known.
 const std::string& with_config(const std::string& path) {
-    if (nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))
+    if (nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
         return path;
     std::error_code error;
     if (std::filesystem::is_regular_file(path, error)) {

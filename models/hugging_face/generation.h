@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/sampling.h"
+#include "models/decoding.h"
 
 namespace plaingrad::models::hugging_face {
 

@@ -25,20 +25,24 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
-// Whether there is something of this name. What cannot be looked at, such as a circle of links, counts as
-// being there: reading it gives the system's reason.
+// Whether there is something of this name; what cannot be looked at counts as missing.
 bool exists(const std::string& path);
-// The same, but what cannot be looked at counts as missing: to choose between files, or when there is more to
-// say than the system's reason.
-bool certainly_exists(const std::string& path);
 
-// What is called `name` in a folder; "" is the working directory. (libstdc++'s path / name ends the program
-// if memory runs out in it and the folder's name ends with a slash.)
+// What is called `name` in a folder; "" is the working directory.
 std::string in_folder(const std::string& folder, std::string_view name);
 
-// The names in a folder, sorted; if it cannot be read, none, and `error` tells why. (libstdc++'s
-// directory_iterator ends the program if memory runs out in it.)
+// The names in a folder, sorted; if it cannot be read, none, and `error` tells why.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
+
+// A file or folder that the system has opened, or -1; closed at the end.
+struct Descriptor {
+    explicit Descriptor(int opened) : number(opened) {}
+    ~Descriptor();
+    Descriptor(Descriptor&&) = delete;
+    operator int() const { return number; }
+
+    const int number;
+};
 
 // A file that is read piece by piece, so that the sizes in its header can be checked against its real size
 // before memory is allocated. Throws FileError naming the file and the system's reason; also for directories,
@@ -46,9 +50,6 @@ std::vector<std::string> names_in(const std::string& folder, std::error_code& er
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
-    ~InputFile();
-    InputFile(const InputFile&) = delete;
-    InputFile& operator=(const InputFile&) = delete;
     int64_t size() const { return size_; }
     int64_t left() const { return size_ - at_; }    // bytes not read yet
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
@@ -56,20 +57,19 @@ public:
     void read_at(int64_t at, char* to, int64_t n) const;
 
 private:
-    InputFile() = default;
-
     std::string path_;
-    int file_ = -1;  // a descriptor: a stream's read does not fail everywhere when the system's does
+    Descriptor file_;  // a stream's read does not fail everywhere when the system's does
     int64_t size_ = 0, at_ = 0;
 };
 
 // All bytes of a file.
 std::string read_file(const std::string& path);
 
-// Writes all pieces to a new file beside `path`, waits until they are on the disk, and only then renames it
-// to `path`, with the permissions of the old file. Follows symbolic links, also to a file that does not exist
-// yet. Removes new files that killed processes have left. Throws FileError naming the file and the system's
-// reason; then the old file is unchanged, and the new one is removed.
+// Writes all pieces to a new file, PATH.tmp, waits until they are on the disk, and only then renames it to
+// `path`, with the permissions of the old file. What a killed process has left in PATH.tmp is overwritten.
+// Two that replace the same file take turns. If there is a symbolic link, replaces the file that it leads to.
+// Throws FileError naming the file and the system's reason; then the old file is unchanged, and the new one
+// is removed.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
 // The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is

@@ -4,7 +4,6 @@
 
 #include "autograd/broadcast.h"
 #include "nn/optim.h"
-#include "nn/parallel/parts.h"
 
 namespace plaingrad::nn {
 
@@ -108,11 +107,6 @@ DataParallel::DataParallel(const std::vector<NamedParameter>& parameters, Team& 
     check(parts >= 1, "[DataParallel] a batch must be cut into at least one part: got ", parts);
     check(team.size() <= parts, "[DataParallel] ", team.size(),
           " processes need at least as many parts: got ", parts);
-}
-
-DataParallel::Own DataParallel::own() const {
-    const PartSum own = parts_of(team_->rank(), team_->size(), parts_);
-    return {own.begin, own.end};
 }
 
 Rng rng_of(const Rng& step, const StepPart& at) {

@@ -1,6 +1,6 @@
 // Data-parallel training: the batch of a step is cut into parts, and each process computes the gradients of
 // some of them. What comes out has the same bits for any number of processes: parts decide the numbers, not
-// processes (parts.h has the tree in which their gradients are added). A step:
+// processes (PartSum is the tree in which their gradients are added). A step:
 //
 //     backward      each process: the gradients of its own parts, added up as far as the tree allows
 //     all-reduce    the sums of all processes are added up, and every process gets the total
@@ -8,7 +8,9 @@
 // From there on each process does what a single one does: all take the same optimizer's step.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "nn/module.h"
 #include "nn/parallel/team.h"
@@ -46,6 +48,66 @@ struct StepGradient {
     double scale = 1;
 };
 
+// ---- the tree
+//
+// The batch of a step is cut into parts. The sum of their gradients is taken in the order of one fixed tree,
+// whoever computes it:
+//
+//     part  0   1   2   3   4   5   6
+//            \ /     \ /     \ /   /
+//             +       +       +   /
+//              \     /         \ /
+//               \   /           +
+//                 +            /
+//                   \         /
+//                        +
+//
+// Floating-point sums depend on their order. A tree, unlike a chain, lets each process add up its own parts
+// first: if they are a subtree, it has one sum to send.
+
+// The sum of parts begin .. end - 1: a node of the tree.
+struct PartSum {
+    int64_t begin, end;
+    bool operator==(const PartSum&) const = default;
+};
+
+// Whether these are the two children of one node, in a tree of `parts` parts. The left one has 2^k of them
+// and begins at a multiple of 2^(k+1); the right one has as many, or what is left.
+constexpr bool are_siblings(const PartSum& left, const PartSum& right, int64_t parts) {
+    const int64_t size = left.end - left.begin, end = left.begin + 2 * size;
+    const bool is_power_of_two = (size & (size - 1)) == 0;
+    return is_power_of_two && left.begin % (2 * size) == 0 && left.end == right.begin &&
+           right.end == (end < parts ? end : parts);
+}
+
+// Appends a sum to those that are adjacent on its left, and adds up siblings for as long as there are any:
+// add() is called for each such addition, of the last sum to the last but one.
+template <class Add>
+void append(std::vector<PartSum>& sums, const PartSum& sum, int64_t parts, const Add& add) {
+    sums.push_back(sum);
+    for (std::size_t n = sums.size(); n >= 2 && are_siblings(sums[n - 2], sums[n - 1], parts); --n) {
+        sums[n - 2].end = sums[n - 1].end;
+        sums.pop_back();
+        add();
+    }
+}
+
+// The parts that process `rank` of `size` computes: consecutive ones. Any two processes have equally many,
+// or one more.
+constexpr PartSum parts_of(int64_t rank, int64_t size, int64_t parts) {
+    return {rank * parts / size, (rank + 1) * parts / size};
+}
+
+// The sums that such a process is left with: at most 2 log2(parts).
+inline std::vector<PartSum> sums_of(const PartSum& own, int64_t parts) {
+    std::vector<PartSum> sums;
+    for (int64_t part = own.begin; part < own.end; ++part)
+        append(sums, {part, part + 1}, parts, [] {});
+    return sums;
+}
+
+// ---- a step
+
 class DataParallel {
 public:
     // The team outlives it. Throws Error for more processes than parts.
@@ -53,10 +115,7 @@ public:
 
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
     int64_t parts() const { return parts_; }
-    struct Own {
-        int64_t begin, end;
-    };
-    Own own() const;  // the parts of this process
+    PartSum own() const { return parts_of(team_->rank(), team_->size(), parts_); }  // of this process
     Team& team() const { return *team_; }
 
 private:

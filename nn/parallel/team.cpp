@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "autograd/base/check.h"
-#include "nn/parallel/parts.h"
+#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::nn {
 

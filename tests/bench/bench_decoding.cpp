@@ -14,7 +14,6 @@
 #include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/pytorch.h"
-#include "models/sampling.h"
 #include "models/transformer.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/reading.h"

@@ -8,9 +8,9 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/presets.h"
-#include "models/sampling.h"
 #include "nn/packing.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/reading.h"

@@ -2,9 +2,9 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/hash.h"
+#include "models/batch.h"
 #include "models/classifier.h"
 #include "models/language_model.h"
-#include "models/parts.h"
 #include "models/presets.h"
 #include "models/transformer.h"
 

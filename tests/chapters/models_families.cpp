@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "autograd/base/check.h"
-#include "models/pairs.h"
+#include "models/batch.h"
 #include "models/presets.h"
 #include "models/text/learn_tokenizer.h"
 #include "tests/chapters/diagram.h"

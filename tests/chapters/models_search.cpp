@@ -7,7 +7,6 @@
 
 #include "autograd/base/portable_math.h"
 #include "models/decoding.h"
-#include "models/sampling.h"
 #include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
 

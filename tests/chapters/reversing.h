@@ -2,7 +2,7 @@
 // symbols out of ten, in a second.
 #pragma once
 
-#include "models/pairs.h"
+#include "models/batch.h"
 
 namespace plaingrad::chapters {
 

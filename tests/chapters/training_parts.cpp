@@ -3,7 +3,7 @@
 
 #include "autograd/random.h"
 #include "models/saved.h"
-#include "nn/parallel/parts.h"
+#include "nn/parallel/data_parallel.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 

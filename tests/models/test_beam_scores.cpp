@@ -1,5 +1,5 @@
 // Beam search where every probability is known.
-#include "models/rows.h"
+#include "models/decoding.h"
 
 #include <algorithm>
 #include <cmath>

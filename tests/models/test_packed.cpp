@@ -2,7 +2,6 @@
 #include "autograd/weight.h"
 #include "models/classifier.h"
 #include "models/decoding.h"
-#include "models/sampling.h"
 #include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/catch.h"

@@ -1,5 +1,5 @@
 // Batches of pairs, teacher forcing, and steps of several batches.
-#include "models/pairs.h"
+#include "models/batch.h"
 
 #include <cmath>
 

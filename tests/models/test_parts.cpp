@@ -1,5 +1,5 @@
 // Batches cut into parts: every row is in one of them, and none takes much longer than the others.
-#include "models/parts.h"
+#include "models/batch.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // One token from logits: which ones can be drawn, how often, and errors.
-#include "models/sampling.h"
+#include "models/decoding.h"
 
 #include <algorithm>
 #include <cmath>

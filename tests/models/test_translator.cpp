@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/batch.h"
 #include "models/language_model.h"
-#include "models/pairs.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "nn/optim.h"

@@ -1,5 +1,5 @@
 // The tree in which gradients of parts are added up.
-#include "nn/parallel/parts.h"
+#include "nn/parallel/data_parallel.h"
 
 #include <map>
 #include <set>

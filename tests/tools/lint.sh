@@ -91,7 +91,7 @@ level(file) == 8 && file !~ /^tests\/(catch\.h|main\.cpp|exercises\/marking\.cpp
     bad("Catch2 2 and 3 have other names for it: tests/catch.h has one for both")
 }
 level(file) < 8 && text ~ /(folder|path|words\[0\]) \+ "\/("|[a-z_.]+")|(fs|filesystem)::exists/ && file != "nn/checkpoint/file.cpp" {
-    bad("files of a folder are named by nn::checkpoint::in_folder, and looked for by its exists or certainly_exists, which throw nothing")
+    bad("files of a folder are named by nn::checkpoint::in_folder, and looked for by its exists, which throws nothing")
 }
 file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
 ' >>"$found"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "apps/programs/explain/train.h"
-#include "models/pairs.h"
+#include "models/batch.h"
 
 namespace plaingrad::explain {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/pairs.h"
+#include "models/batch.h"
 #include "models/run.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/parallel.h"

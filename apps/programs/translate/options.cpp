@@ -73,12 +73,11 @@ void add_learning_options(kit::Options& options, Settings& s) {
 // SOURCE,TARGET or TSV. Names may contain commas if such files exist.
 std::vector<std::string> two_files(const std::string& text) {
     std::vector<std::string> files = {text};
-    if (nn::checkpoint::certainly_exists(text))
+    if (nn::checkpoint::exists(text))
         return files;
     for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
         const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
-        if (files.size() == 1 ||
-            (nn::checkpoint::certainly_exists(two[0]) && nn::checkpoint::certainly_exists(two[1])))
+        if (files.size() == 1 || (nn::checkpoint::exists(two[0]) && nn::checkpoint::exists(two[1])))
             files = two;
     }
     kit::check_usage(!files.front().empty() && !files.back().empty(),

@@ -253,15 +253,6 @@ TEST_CASE("generation config: a chat template is not applied, and a note says so
           std::vector<std::string>{"chat_template.jinja" + end});
 }
 
-TEST_CASE("generation config: a circle of links is no missing file", "[models][hugging_face]") {
-    for (const std::string name : {"generation_config.json", "tokenizer_config.json"}) {
-        const Folder folder;
-        std::filesystem::create_symlink(name, folder / name);
-        CHECK(contains(error_of([&] { read_generation(folder.path, 9, kUsual); }),
-                       name + ": cannot be opened: "));
-    }
-}
-
 TEST_CASE("generation config: a file that ends too early, or has a wrong byte", "[models][hugging_face]") {
     const std::string whole = R"({"do_sample":true,"top_k":7,"eos_token_id":[5,9],"stop_strings":["a","b"]})";
     CHECK(described(read(whole)) ==

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "models/decoding.h"
-#include "models/sampling.h"
 
 namespace plaingrad::trust {
 namespace {

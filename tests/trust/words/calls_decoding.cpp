@@ -3,9 +3,6 @@
 
 #include "models/decoding.h"
 #include "models/language_model.h"
-#include "models/rows.h"
-#include "models/sampling.h"
-#include "models/stepper.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/transformer.h"
 #include "models/translator.h"

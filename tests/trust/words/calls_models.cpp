@@ -1,10 +1,10 @@
 // Models: each field of a configuration out of range, token ids that do not fit.
 #include <limits>
 
+#include "models/batch.h"
 #include "models/classifier.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
-#include "models/pairs.h"
 #include "models/presets.h"
 #include "models/text_encoder.h"
 #include "models/transformer.h"

@@ -1,7 +1,7 @@
 // Texts: tokenizers, vocabularies, lines, batches, scores, settings.
 #include <limits>
 
-#include "models/parts.h"
+#include "models/batch.h"
 #include "models/settings.h"
 #include "models/text/alignment.h"
 #include "models/text/bleu.h"
