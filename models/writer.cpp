@@ -4,7 +4,6 @@
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/stops.h"
-#include "nn/packing.h"
 
 namespace plaingrad::models {
 
@@ -15,14 +14,9 @@ using nn::checkpoint::in_folder;
 // In the metadata.
 static constexpr const char* kItems = "char_lm.items";
 
-static Writer load_folder(const std::string& path, const WriterLoad& options) {
+static Writer load_folder(const std::string& path, const OpenOptions& options) {
     const hugging_face::Folder folder(path);
-    const Precision precision = options.precision.value_or(Precision::float32);
-    HuggingFaceLoad load = {.on_progress = options.on_progress};
-    if (options.packed)
-        load.packed = precision;
-    Writer w = {load_hugging_face<LanguageModel>(folder, load), hugging_face::open_tokenizer(folder)};
-    w.model.config.block.precision = precision;
+    Writer w = {load_hugging_face<LanguageModel>(folder, options), hugging_face::open_tokenizer(folder)};
     Config& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
@@ -38,18 +32,14 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
     return w;
 }
 
-Writer Writer::load(const std::string& path, const WriterLoad& options) {
+Writer Writer::load(const std::string& path, const OpenOptions& options) {
     if (certainly_exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;
-    LanguageModel model = load_model<LanguageModel>(file, &metadata);
+    LanguageModel model = load_model<LanguageModel>(file, &metadata, options);
     check_file(metadata.contains(kItems), file,
                ": this language model was not trained by char_lm, or a run of generate train has not ended");
-    Precision& precision = model.config.block.precision;
-    precision = options.precision.value_or(precision);
-    if (options.packed)
-        nn::pack_weights(model);
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);

@@ -14,10 +14,10 @@ using autograd::check;
 
 namespace {
 
-models::Writer load(const std::string& path) {
+models::Writer load(const std::string& path, const std::string& precision) {
     check(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
           ": this model does not write characters; ./apps/generate writes with it");
-    return models::Writer::load(path);
+    return models::Writer::load(path, {.precision = kit::given_precision(precision)});
 }
 
 void demo_command(kit::Options& options) {
@@ -58,8 +58,7 @@ void sample_command(kit::Options& options) {
     options.add_precision(s.precision);
     options.add_common(s.seed, "random seed of the samples");
     options.parse();
-    models::Writer w = load(words[0]);
-    kit::set_precision(w.model.config.block.precision, s.precision);
+    const models::Writer w = load(words[0], s.precision);
     words.erase(words.begin());
     kit::check_usage(w.lines || words.empty(),
                      "FILE is for models trained with --lines; this one learned a text");
@@ -78,8 +77,7 @@ void eval_command(kit::Options& options) {
     options.add_precision(precision);
     options.add_threads();
     options.parse();
-    models::Writer w = load(words[0]);
-    kit::set_precision(w.model.config.block.precision, precision);
+    const models::Writer w = load(words[0], precision);
     words.erase(words.begin());
     int64_t unknown = 0;
     const std::vector<kit::File> files = kit::read_files(words, w.tokenizer.is_byte_level());
