@@ -6,12 +6,12 @@
 
 namespace plaingrad::models {
 
-Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
+Filler Filler::load(const std::string& path, const OpenOptions& options) {
     check(nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")) ||
               !nn::checkpoint::exists(nn::checkpoint::in_folder(path, "last.safetensors")),
           path, ": a run that has not ended; the model is written here at its end");
     const hugging_face::Folder folder(path);
-    Filler f = {load_hugging_face<MaskedLanguageModel>(folder, {.on_progress = on_progress}),
+    Filler f = {load_hugging_face<MaskedLanguageModel>(folder, options),
                 hugging_face::open_tokenizer(folder)};
     f.mask = f.tokenizer.named("mask_token").value_or("[MASK]");
     const std::optional<int32_t> id = f.tokenizer.id(f.mask);

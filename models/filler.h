@@ -19,10 +19,8 @@ struct Filling {
 
 struct Filler {
     // Throws FileError naming the file for a folder that cannot be read, whose model is another one, or whose
-    // tokenizer has no mask. on_progress is called with the number of weights that have been read, and the
-    // number of all.
-    using OnProgress = std::function<void(int64_t done, int64_t all)>;
-    static Filler load(const std::string& path, const OnProgress& on_progress = {});
+    // tokenizer has no mask.
+    static Filler load(const std::string& path, const OpenOptions& options = {});
 
     // What the model reads; `cut` if that is not the whole text. Throws Error, beginning with `where`, if
     // there is no mask in it.

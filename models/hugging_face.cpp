@@ -4,7 +4,6 @@
 #include <map>
 
 #include "models/hugging_face/tensors.h"
-#include "models/saved.h"
 #include "nn/packing.h"
 
 namespace plaingrad::models {
@@ -23,7 +22,7 @@ using nn::checkpoint::StateEntry;
 }  // namespace
 
 template <nn::Module Model>
-Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
+Model load_hugging_face(const Folder& folder, const OpenOptions& options) {
     const ConfigJson& c = folder.config;
     // A bare GPT-2 or Llama is a language model if its output layer is the embedding.
     const bool no_output = c.kind == Kind::causal && c.bare && !c.tied;
@@ -33,7 +32,7 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
                : c.names_class ? ""
                                : ", which is assumed where there is no \"architectures\"");
     Model model = unset<Model>(c, options.rng);
-    model.config.block.precision = options.packed.value_or(model.config.block.precision);
+    model.config.block.precision = options.precision.value_or(model.config.block.precision);
     const UsePrecision precision(model.config.block.precision);
     const int64_t all = nn::parameter_count(model);
     int64_t done = 0;
@@ -47,8 +46,8 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
         auto& [parameter, left] = unread.at(entry.tensor.data());
         if ((left -= n) == 0 && options.packed)
             nn::pack_weight(parameter);
-        if (options.on_progress)
-            options.on_progress(done, all);
+        if (options.progress)
+            options.progress(done, all);
     };
     load(folder.files, state_dict(c, all_parameters(model), Direction::reading),
          {.where = folder.where + " does not fit the model of config.json",
@@ -99,10 +98,10 @@ void write_text_files(const TextFiles& files, const std::string& folder) {
 
 }  // namespace hugging_face
 
-template LanguageModel load_hugging_face(const Folder&, const HuggingFaceLoad&);
-template MaskedLanguageModel load_hugging_face(const Folder&, const HuggingFaceLoad&);
-template Classifier load_hugging_face(const Folder&, const HuggingFaceLoad&);
-template TextEncoder load_hugging_face(const Folder&, const HuggingFaceLoad&);
+template LanguageModel load_hugging_face(const Folder&, const OpenOptions&);
+template MaskedLanguageModel load_hugging_face(const Folder&, const OpenOptions&);
+template Classifier load_hugging_face(const Folder&, const OpenOptions&);
+template TextEncoder load_hugging_face(const Folder&, const OpenOptions&);
 template void save_hugging_face(const std::string&, const LanguageModel&, const ConfigJson&);
 template void save_hugging_face(const std::string&, const MaskedLanguageModel&, const ConfigJson&);
 template void save_hugging_face(const std::string&, const Classifier&, const ConfigJson&);

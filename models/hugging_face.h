@@ -22,25 +22,17 @@
 #include "models/hugging_face/folder.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/saved.h"
 #include "models/text/tokenizer.h"
 #include "models/text_encoder.h"
 #include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models {
 
-struct HuggingFaceLoad {
-    // Called after each tensor with the number of weights that have been read, and the number of all.
-    std::function<void(int64_t done, int64_t all)> on_progress = {};
-    Rng rng = Rng(0);  // for dropout, if it is trained
-    // For a model that only computes: its weights are packed for products in this precision (nn/packing.h),
-    // each as soon as it has been read, so that only one at a time is in memory as float32.
-    std::optional<Precision> packed = {};
-};
-
 // For the four classes above. Each tensor is copied once, from its file into its parameter, which had no
 // initial values. Throws FileError if the folder has a model of another kind, or cannot be read.
 template <nn::Module Model>
-Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoad& options = {});
+Model load_hugging_face(const hugging_face::Folder& folder, const OpenOptions& options = {});
 
 // Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
 // was loaded with, or hugging_face::config_of. The family, the special ids, the labels and the limits of

@@ -17,9 +17,9 @@ using nn::checkpoint::check_file;
 
 static constexpr const char* kLabels = "classify.labels";  // in the metadata, one per line
 
-static Labeller labeller_of_folder(const std::string& path, const Labeller::OnProgress& on_progress) {
+static Labeller labeller_of_folder(const std::string& path, const OpenOptions& options) {
     const hugging_face::Folder folder(path);
-    Labeller l = {.model = load_hugging_face<Classifier>(folder, {.on_progress = on_progress}),
+    Labeller l = {.model = load_hugging_face<Classifier>(folder, options),
                   .tokenizer = hugging_face::open_tokenizer(folder),
                   .labels = folder.config.labels};
     l.notes = folder.notes;
@@ -41,8 +41,8 @@ static Classifier with_classifier(Model model, int64_t classes, Real dropout, co
     return c;
 }
 
-Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted, const Rng& rng,
-                            const OnProgress& on_progress) {
+Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted,
+                            const OpenOptions& options) {
     check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
           "[Labeller] a label is given twice: ", listed(wanted));
     const hugging_face::Folder folder(path);
@@ -51,7 +51,6 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
                hugging_face::architecture(c));
     check_file(c.specials.pad != Tokens::kNoPadding, folder.file("config.json"),
                ": training needs a pad_token_id");
-    const HuggingFaceLoad options = {.on_progress = on_progress, .rng = rng};
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
         return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
     });
@@ -59,12 +58,13 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     auto model = [&] {
         if (c.kind == Kind::masked)
             return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes,
-                                   c.pooled_dropout, rng);
+                                   c.pooled_dropout, options.rng);
         if (c.kind == Kind::encoder)
             return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes, c.pooled_dropout,
-                                   rng);
+                                   options.rng);
         Classifier known = load_hugging_face<Classifier>(folder, options);
-        return own ? std::move(known) : with_classifier(std::move(known), classes, c.pooled_dropout, rng);
+        return own ? std::move(known)
+                   : with_classifier(std::move(known), classes, c.pooled_dropout, options.rng);
     }();
     Labeller l = {.model = std::move(model),
                   .tokenizer = hugging_face::open_tokenizer(folder),
@@ -76,12 +76,12 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     return l;
 }
 
-Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) {
+Labeller Labeller::load(const std::string& path, const OpenOptions& options) {
     if (nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
-        return labeller_of_folder(path, on_progress);
+        return labeller_of_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;
-    Classifier model = load_model<Classifier>(file, &metadata);
+    Classifier model = load_model<Classifier>(file, &metadata, options);
     check_file(metadata.contains(kLabels), file,
                ": it has no labels: this classifier was not trained by classify, or a run that began with a "
                "folder from Hugging Face has not ended");

@@ -25,15 +25,13 @@ struct Label {
 struct Labeller {
     // What `classify train` has saved: a run's folder (see model_file), or one of the files in it; or a
     // folder from Hugging Face with a BertForSequenceClassification. Throws FileError naming the file for any
-    // other. on_progress is called, for such a folder, with the number of weights that have been read, and of
-    // all.
-    using OnProgress = std::function<void(int64_t done, int64_t all)>;
-    static Labeller load(const std::string& path, const OnProgress& on_progress = {});
+    // other.
+    static Labeller load(const std::string& path, const OpenOptions& options = {});
     // For training: the layers of a folder from Hugging Face with any BERT, and a classifier for these
-    // labels: the folder's own if it knows them all, otherwise a new one. rng: of its initial values, and of
-    // dropout.
-    static Labeller based_on(const std::string& path, const std::vector<std::string>& labels, const Rng& rng,
-                             const OnProgress& on_progress = {});
+    // labels: the folder's own if it knows them all, otherwise a new one. options.rng: of its initial values,
+    // and of dropout.
+    static Labeller based_on(const std::string& path, const std::vector<std::string>& labels,
+                             const OpenOptions& options = {});
     // For a saved model of `classify train`: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 

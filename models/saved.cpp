@@ -6,6 +6,7 @@
 #include "models/hugging_face/weights.h"
 #include "models/pytorch.h"
 #include "nn/checkpoint/safetensors.h"
+#include "nn/packing.h"
 
 namespace plaingrad::models {
 
@@ -125,7 +126,7 @@ void from_metadata(const Metadata& metadata, Config& config, const std::string& 
 }
 
 template <nn::Module Model>
-Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
+Model load_model(const std::string& path, Metadata* extra, const OpenOptions& options) {
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader field{file.metadata(), "", path};
     check_file(field.has(kVersion), path,
@@ -146,8 +147,11 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     } catch (const autograd::Error& error) {
         throw FileError(autograd::join(path, ": ", error.what()));
     }
-    Model model = unset<Model>(config, rng);
+    Model model = unset<Model>(config, options.rng);
     read_weights(file, state_dict(model));
+    model.config.block.precision = options.precision.value_or(model.config.block.precision);
+    if (options.packed)
+        nn::pack_weights(model);
     if (extra != nullptr)
         *extra = file.metadata();
     return model;
@@ -176,10 +180,10 @@ template void save(const std::string&, const LanguageModel&, const Metadata&, co
 template void save(const std::string&, const MaskedLanguageModel&, const Metadata&, const nn::Training*);
 template void save(const std::string&, const Classifier&, const Metadata&, const nn::Training*);
 template void save(const std::string&, const Transformer&, const Metadata&, const nn::Training*);
-template LanguageModel load_model(const std::string&, Metadata*, const Rng&);
-template MaskedLanguageModel load_model(const std::string&, Metadata*, const Rng&);
-template Classifier load_model(const std::string&, Metadata*, const Rng&);
-template Transformer load_model(const std::string&, Metadata*, const Rng&);
+template LanguageModel load_model(const std::string&, Metadata*, const OpenOptions&);
+template MaskedLanguageModel load_model(const std::string&, Metadata*, const OpenOptions&);
+template Classifier load_model(const std::string&, Metadata*, const OpenOptions&);
+template Transformer load_model(const std::string&, Metadata*, const OpenOptions&);
 
 std::string model_file(const std::string& path) {
     std::error_code none;

@@ -3,6 +3,8 @@
 // tokenizer is beside it. A checkpoint is such a file with everything that training needs to resume.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "models/classifier.h"
@@ -18,6 +20,18 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::Metadata;
+
+// How a model is opened, ours or one of others.
+struct OpenOptions {
+    // Only to compute with (nn/packing.h). The weights of a folder from Hugging Face are packed as soon as each
+    // has been read, so that only one at a time is in memory as float32.
+    bool packed = false;
+    std::optional<Precision> precision = {};  // to compute in; else the model's own
+    // Called with the number of weights that have been read, and the number of all; for a folder from Hugging
+    // Face, where they may be many.
+    std::function<void(int64_t done, int64_t all)> progress = {};
+    Rng rng = Rng(0);  // for dropout, if training continues: the one that the model was built with
+};
 
 // The configuration as text, "config.d_model" -> "512", and back. A field that is missing keeps its value, so
 // older files can be read; one that does not exist here is refused, since a newer version computes something
@@ -53,10 +67,9 @@ std::string model_file(const std::string& path);
 text::Tokenizer tokenizer_beside(const std::string& file, int64_t vocabulary = 0);
 
 // For the four models. Throws FileError naming the file if it is not one that `save` wrote for this kind of
-// model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata. rng:
-// for dropout, if training continues: the one that the model was built with.
+// model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata.
 template <nn::Module Model>
-Model load_model(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
+Model load_model(const std::string& path, Metadata* extra = nullptr, const OpenOptions& options = {});
 
 // Loads the weights of a checkpoint or a saved model into a model of the same configuration.
 void load_weights(const std::string& path, nn::checkpoint::StateDict state);

@@ -176,9 +176,9 @@ std::vector<Translation> translate(const Transformer& model, const text::Tokeniz
     return all;
 }
 
-Translator Translator::load(const std::string& path) {
+Translator Translator::load(const std::string& path, const OpenOptions& options) {
     const std::string file = model_file(path);
-    Transformer model = load_model<Transformer>(file);
+    Transformer model = load_model<Transformer>(file, nullptr, options);
     text::Tokenizer tokenizer = tokenizer_beside(file, model.config.src_vocabulary);
     nn::checkpoint::check_file(model.config.vocabulary == tokenizer.size(), file, ": the model writes ",
                                model.config.vocabulary, " ids, the tokenizer beside it has ",

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "models/saved.h"
 #include "models/text/alignment.h"
 #include "models/text/tokenizer.h"
 #include "models/transformer.h"
@@ -63,7 +64,7 @@ Tensor attention_to_source(const Transformer& model, const std::vector<std::vect
 struct Translator {
     // What `translate train` has saved: a run's folder (see model_file), or one of the files in it. Throws
     // FileError naming the file for any other.
-    static Translator load(const std::string& path);
+    static Translator load(const std::string& path, const OpenOptions& options = {});
 
     // The best translation of one line; of one that is longer than the model can read, that of its beginning
     // (see Translation::cut).

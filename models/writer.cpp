@@ -4,21 +4,15 @@
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/stops.h"
-#include "nn/packing.h"
 
 namespace plaingrad::models {
 
 using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
-static Writer load_folder(const std::string& path, const WriterLoad& options) {
+static Writer load_folder(const std::string& path, const OpenOptions& options) {
     const hugging_face::Folder folder(path);
-    const Precision precision = options.precision.value_or(Precision::float32);
-    HuggingFaceLoad load = {.on_progress = options.on_progress};
-    if (options.packed)
-        load.packed = precision;
-    Writer w = {load_hugging_face<LanguageModel>(folder, load), hugging_face::open_tokenizer(folder)};
-    w.model.config.block.precision = precision;
+    Writer w = {load_hugging_face<LanguageModel>(folder, options), hugging_face::open_tokenizer(folder)};
     Config& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
@@ -34,15 +28,11 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
     return w;
 }
 
-Writer Writer::load(const std::string& path, const WriterLoad& options) {
+Writer Writer::load(const std::string& path, const OpenOptions& options) {
     if (exists(in_folder(path, "config.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
-    LanguageModel model = load_model<LanguageModel>(file);
-    Precision& precision = model.config.block.precision;
-    precision = options.precision.value_or(precision);
-    if (options.packed)
-        nn::pack_weights(model);
+    LanguageModel model = load_model<LanguageModel>(file, nullptr, options);
     text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
     const bool lines = !tokenizer.encode("").empty();
     return {std::move(model), std::move(tokenizer), lines};

@@ -33,19 +33,10 @@ struct WritingOptions {
     std::function<bool()> done = {};
 };
 
-struct WriterLoad {
-    // Called with the number of weights that have been read, and the number of all; for a folder from Hugging
-    // Face, where they may be many.
-    std::function<void(int64_t done, int64_t all)> on_progress = {};
-    std::optional<Precision> precision = {};  // to compute in; else the model's own
-    // Only to compute with (nn/packing.h). The weights of a folder are never all in memory as float32 then.
-    bool packed = false;
-};
-
 struct Writer {
     // What `generate train` has saved: a run's folder (see model_file), or one of the files in it; or a
     // folder from Hugging Face with a model that writes. Throws FileError naming the file for any other.
-    static Writer load(const std::string& path, const WriterLoad& options = {});
+    static Writer load(const std::string& path, const OpenOptions& options = {});
 
     // What the model reads before it continues this text. Throws Error for a prompt with a character that the
     // model does not know, and, with `lines`, for one that is longer than a line.

@@ -6,6 +6,8 @@
 //     options.parse(argc, argv);
 #pragma once
 
+#include <optional>
+
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
 #include "models/settings.h"
@@ -123,9 +125,9 @@ int run_program(const std::string& program, int argc, char** argv, const std::fu
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);
 
 autograd::Precision precision_of(const std::string& name);
-// For a loaded model; "": as it is.
-inline void set_precision(autograd::Precision& precision, const std::string& name) {
-    precision = name.empty() ? precision : precision_of(name);
+// Of a model that is opened; "": the model's own.
+inline std::optional<autograd::Precision> given_precision(const std::string& name) {
+    return name.empty() ? std::nullopt : std::optional(precision_of(name));
 }
 
 }  // namespace plaingrad::kit

@@ -7,6 +7,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/recorder.h"
+#include "autograd/plain.h"
 #include "models/hugging_face.h"
 #include "models/run.h"
 #include "models/text/tokenizer.h"
@@ -24,9 +25,24 @@ std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
 // does not use not at all.
 int64_t numbers_of(const models::hugging_face::ConfigJson& config);
 
+// The model of a command, as a Writer, Labeller or Filler. precision: as
+// of the option; "": the model's own. packed: for a command that only computes with it.
+template <class Task>
+Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
+    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
+                                   .precision = given_precision(precision)};
+    const bool halves = options.packed && options.precision == models::Precision::bf16;
+    options.progress = halves ? opening(path, 2) : opening(path);
+    return Task::load(path, options);
+}
+
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
                 const std::vector<std::string>& notes);
+template <class Task>
+void say_opened(const std::string& path, const Task& task) {
+    say_opened(path, nn::parameter_count(task.model), task.model.config.block.precision, task.notes);
+}
 
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
 void check_fine_tuning(const Options& options, const std::vector<std::string>& words,

@@ -89,9 +89,11 @@ void read_files(const std::vector<std::string>& paths) {
 void load(const std::string& folder, std::optional<autograd::Precision> packed) {
     const models::hugging_face::Folder opened(folder);
     if (opened.config.kind == models::Kind::masked)
-        models::load_hugging_face<models::MaskedLanguageModel>(opened, {.packed = packed});
+        models::load_hugging_face<models::MaskedLanguageModel>(
+            opened, {.packed = packed.has_value(), .precision = packed});
     else
-        models::load_hugging_face<models::LanguageModel>(opened, {.packed = packed});
+        models::load_hugging_face<models::LanguageModel>(opened,
+                                                         {.packed = packed.has_value(), .precision = packed});
 }
 
 // A language model of the size of GPT-2 (124 million parameters), with random weights.

@@ -133,22 +133,22 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
     const auto of_classifier = write_bert<models::Classifier>(classifier);
 
     CHECK(contains(error_of([&] {
-                       Labeller::based_on(masked.path, {"a", "b", "a"}, rng);
+                       Labeller::based_on(masked.path, {"a", "b", "a"}, {.rng = rng});
                    }),
                    "[Labeller] a label is given twice: a, b, a"));
-    const Labeller a = Labeller::based_on(masked.path, labels, rng);
+    const Labeller a = Labeller::based_on(masked.path, labels, {.rng = rng});
     CHECK(contains(error_of([&] { a.logits({}, models::Mode::eval()); }), "need the ids of the texts"));
     CHECK(same(a.model.backbone, of_masked.backbone));
     CHECK(a.labels == labels);
     CHECK(a.probabilities({"a day"})[0].size() == 2);
-    CHECK(hash(a.model) == hash(Labeller::based_on(masked.path, labels, rng).model));
-    CHECK(hash(a.model) != hash(Labeller::based_on(masked.path, labels, models::Rng(4)).model));
+    CHECK(hash(a.model) == hash(Labeller::based_on(masked.path, labels, {.rng = rng}).model));
+    CHECK(hash(a.model) != hash(Labeller::based_on(masked.path, labels, {.rng = models::Rng(4)}).model));
 
-    const Labeller b = Labeller::based_on(bare.path, labels, rng);
+    const Labeller b = Labeller::based_on(bare.path, labels, {.rng = rng});
     CHECK(same(b.model.backbone, of_bare.backbone));
     CHECK(same(*b.model.pooler, of_bare.pooler));
 
-    const Labeller c = Labeller::based_on(classifier.path, labels, rng);
+    const Labeller c = Labeller::based_on(classifier.path, labels, {.rng = rng});
     CHECK(same(c.model.backbone, of_classifier.backbone));
     CHECK(same(*c.model.pooler, *of_classifier.pooler));
     CHECK(c.labels == labels);
@@ -156,7 +156,7 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
     // If it has all of these labels, it keeps its own, in the order of its classifier's rows.
     for (const std::vector<std::string>& wanted :
          {std::vector<std::string>{"glad", "sad"}, {"glad", "in between", "sad"}}) {
-        const Labeller own = Labeller::based_on(classifier.path, wanted, rng);
+        const Labeller own = Labeller::based_on(classifier.path, wanted, {.rng = rng});
         CHECK(same(own.model, of_classifier));
         CHECK(own.labels == std::vector<std::string>{"sad", "glad", "in between"});
     }
@@ -167,11 +167,11 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
     REQUIRE(contains(config, none));
     masked.write("config.json",
                  config.replace(config.find(none), none.size(), "\"classifier_dropout\": 0.25"));
-    CHECK(Labeller::based_on(masked.path, labels, rng).model.dropout.rate == models::Real(0.25));
+    CHECK(Labeller::based_on(masked.path, labels, {.rng = rng}).model.dropout.rate == models::Real(0.25));
     const std::size_t at = config.find("\"pad_token_id\": 0");
     REQUIRE(at != config.npos);
     masked.write("config.json", config.replace(at, 17, "\"pad_token_id\": null"));
-    CHECK(contains(error_of([&] { Labeller::based_on(masked.path, labels, rng); }),
+    CHECK(contains(error_of([&] { Labeller::based_on(masked.path, labels, {.rng = rng}); }),
                    "config.json: training needs a pad_token_id"));
 }
 

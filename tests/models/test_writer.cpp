@@ -75,7 +75,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     };
     for (const Precision precision : {Precision::float32, Precision::bf16}) {
         Writer whole = Writer::load(folder.path, {.precision = precision});
-        const Writer packed = Writer::load(folder.path, {.precision = precision, .packed = true});
+        const Writer packed = Writer::load(folder.path, {.packed = true, .precision = precision});
         CHECK(whole.model.config.block.precision == precision);
         CHECK(packed.model.config.block.precision == precision);
         CHECK(!packed_in(whole));
@@ -98,7 +98,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
     save(run, of_characters.model);
     characters.save(folder.path);
-    CHECK(packed_in(Writer::load(run, {.precision = Precision::bf16, .packed = true})) == Precision::bf16);
+    CHECK(packed_in(Writer::load(run, {.packed = true, .precision = Precision::bf16})) == Precision::bf16);
     CHECK(!packed_in(Writer::load(run)));
 }
 

@@ -109,11 +109,9 @@ struct Opening {
 };
 
 models::Labeller open_model(const std::string& path, const std::string& precision = "") {
-    models::Labeller l = models::Labeller::load(path, kit::opening(path));
-    autograd::Precision& own = l.model.config.block.precision;
-    kit::set_precision(own, precision);
+    auto l = kit::open_model<models::Labeller>(path, precision);
     if (l.tokenizer.max_words() == 0)
-        kit::say_opened(path, nn::parameter_count(l.model), own, l.notes);
+        kit::say_opened(path, l);
     return l;
 }
 

@@ -95,11 +95,11 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
 }
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
-    Labeller l = Labeller::based_on(s.from, labels, Rng(static_cast<uint64_t>(s.seed)).fork("model"),
-                                    kit::opening(s.from));
-    models::Config& stack = l.model.config;
-    stack.block.precision = kit::precision_of(s.run.precision);
-    kit::say_opened(s.from, nn::parameter_count(l.model), stack.block.precision, l.notes);
+    Labeller l = Labeller::based_on(s.from, labels,
+                                    {.precision = kit::precision_of(s.run.precision),
+                                     .progress = kit::opening(s.from),
+                                     .rng = Rng(static_cast<uint64_t>(s.seed)).fork("model")});
+    kit::say_opened(s.from, l);
     set_pairs(l, s.from, s.pair);
     return l;
 }

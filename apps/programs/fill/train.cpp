@@ -31,9 +31,8 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
 }
 
 Filler open_model(const std::string& path, const std::string& precision) {
-    Filler f = Filler::load(path, kit::opening(path));
-    kit::set_precision(f.model.config.block.precision, precision);
-    kit::say_opened(path, nn::parameter_count(f.model), f.model.config.block.precision, f.notes);
+    Filler f = kit::open_model<Filler>(path, precision);
+    kit::say_opened(path, f);
     return f;
 }
 

@@ -7,7 +7,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
-#include "autograd/plain.h"
 
 namespace plaingrad::generate {
 
@@ -65,14 +64,8 @@ std::string write_one(const Writer& w, models::Stepper& prompt, const WriteSetti
 }  // namespace
 
 Writer open_model(const std::string& path, const std::string& precision, bool packed) {
-    // Plain ops read no packed weight.
-    models::WriterLoad options = {.packed = packed && !autograd::Plain::active()};
-    if (!precision.empty())
-        options.precision = kit::precision_of(precision);
-    const bool halves = options.packed && options.precision == models::Precision::bf16;
-    options.on_progress = halves ? kit::opening(path, 2) : kit::opening(path);
-    Writer w = Writer::load(path, options);
-    kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
+    Writer w = kit::open_model<Writer>(path, precision, packed);
+    kit::say_opened(path, w);
     return w;
 }
 

@@ -86,9 +86,9 @@ void train_command(kit::Options& options) {
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
     const models::Config config = model_config(s, tokenizer);
     kit::check_memory(models::least_parameters(config));
-    const Transformer model = folder.resumes()
-                                  ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
-                                  : Transformer(config, rng);
+    const Transformer model =
+        folder.resumes() ? models::load_model<models::Transformer>(folder.last(), nullptr, {.rng = rng})
+                         : Transformer(config, rng);
     kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     const Corpus corpus(texts.training, tokenizer, model.config.specials, s.context, TooLong::drop);
     std::optional<Corpus> validation;
@@ -137,8 +137,8 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n-best prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    auto translator = models::Translator::load(words[0]);
-    kit::set_precision(translator.model.config.block.precision, precision);
+    const auto translator =
+        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
@@ -161,8 +161,8 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    auto [model, tokenizer] = models::Translator::load(words[0]);
-    kit::set_precision(model.config.block.precision, precision);
+    const auto [model, tokenizer] =
+        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
     const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);

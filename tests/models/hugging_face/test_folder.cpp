@@ -477,7 +477,7 @@ TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]")
     std::vector<int64_t> done;
     int64_t total = 0;
     load_hugging_face<LanguageModel>(hugging_face::Folder(s.folder.path),
-                                     {.on_progress = [&](int64_t now, int64_t all) {
+                                     {.progress = [&](int64_t now, int64_t all) {
                                          done.push_back(now);
                                          total = all;
                                      }});
@@ -504,9 +504,9 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
 
             std::vector<int64_t> bytes;  // after each tensor
             const LanguageModel loaded = load_hugging_face<LanguageModel>(
-                opened,
-                {.on_progress = [&](int64_t, int64_t) { bytes.push_back(storage_statistics().bytes_in_use); },
-                 .packed = p});
+                opened, {.packed = true, .precision = p, .progress = [&](int64_t, int64_t) {
+                             bytes.push_back(storage_statistics().bytes_in_use);
+                         }});
             std::size_t changes = 0;
             for (std::size_t i = 1; i < bytes.size(); ++i)
                 changes += bytes[i] != bytes[i - 1] ? 1 : 0;

@@ -158,7 +158,7 @@ private:
             losses = train_to_stop(model, training);
             models::save(file_, model, {}, &training);
         }
-        const Model model = models::load_model<Model>(file_, nullptr, Rng(seed_));
+        const Model model = models::load_model<Model>(file_, nullptr, {.rng = Rng(seed_)});
         nn::Training training(nn::parameters(model), adam());
         models::load_training(file_, training);
         return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());

@@ -187,7 +187,7 @@ Calls calls_of_files() {
         CALL(Translator::load("/no/such/file")),
         CALL(Labeller::load("/no/such/file")),
         CALL(Filler::load("/no/such/folder")),
-        CALL(Labeller::based_on("/no/such/folder", {"a", "b"}, kRng)),
+        CALL(Labeller::based_on("/no/such/folder", {"a", "b"}, {.rng = kRng})),
         CALL(save("/no/such/folder/file", LanguageModel(small(0), kRng))),
         CALL(save("/dev/full", LanguageModel(small(0), kRng))),
         CALL(save_packed()),
