@@ -1,5 +1,7 @@
 // Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then every line
 // of standard input. On a terminal it prompts for sentences, and for commands, which begin with a colon.
+#include <iostream>
+
 #include "apps/kit/insight.h"
 #include "apps/kit/new_model.h"
 #include "apps/kit/pretrained.h"
