@@ -42,7 +42,7 @@ void add_options(kit::Options& options, Settings& s) {
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {1, 1'000'000'000}).may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr, {0, 1});
     options.add("--beam", "N", "width of the beam; 1: greedy search", s.search.beam, {1, 1000}).this_call();
-    options.add("--n-best", "N", "translations to print for each sentence", s.search.n_best, {1, 1000})
+    options.add("--n", "N", "translations to print for each sentence", s.search.n_best, {1, 1000})
         .this_call();
     options
         .add("--alpha", "X", "length penalty: log p / ((5 + length) / 6)^X; 0: none", s.search.alpha, {0, 10})
@@ -132,7 +132,7 @@ void main_program(kit::Options& options) {
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    kit::check_usage(s.search.n_best <= s.search.beam, "--n-best ", s.search.n_best,
+    kit::check_usage(s.search.n_best <= s.search.beam, "--n ", s.search.n_best,
                      " must not be larger than --beam ", s.search.beam);
     const models::RunFolder folder("toy_translate", s.run, options);  // with --resume, restores s
     const bool built_in = kBuiltIn.contains(s.pairs);
@@ -160,7 +160,8 @@ void main_program(kit::Options& options) {
         for (const std::string sentence : {"i love cat", "this is a cat"})  // known words, newly combined
             translate.print(sentence, "built in", "  " + sentence + "  ->  ");
     }
-    kit::Prompt prompt = kit::prompt_of(model, "word", corpus.src, corpus.tgt, false, translate.search);
+    kit::Prompt prompt = kit::prompt_of({model, corpus.src, corpus.tgt, translate.search});
+    prompt.noun = "word";
     prompt.read = [&](const std::string& line) { return kit::read_words(corpus.src, line); };
     prompt.answer = [&](const std::string& text, const std::string& where) { translate.print(text, where); };
     kit::answer_all(prompt, s.words);

@@ -20,7 +20,7 @@
 
 namespace plaingrad::kit {
 
-extern const std::string_view check_texts;  // check_texts.txt, compiled in by the Makefile
+extern const std::string_view help_texts;  // help_texts.txt, compiled in by the Makefile
 
 namespace {
 
@@ -35,17 +35,6 @@ constexpr int64_t kWarmup = 20, kMostSteps = 1000;  // steps of one training,
 constexpr double kSeconds = 5;                      // which ends after this time
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// A new folder that only this user can enter: names in the common one can be guessed, and taken.
-std::string temporary_folder() {
-    std::error_code error;
-    const std::string parent = std::filesystem::temp_directory_path(error).string();
-    autograd::check(!error, "the folder of temporary files, TMPDIR: ", error.message());
-    std::string folder = nn::checkpoint::in_folder(parent, "plaingrad-check-XXXXXX");
-    const bool is_made = mkdtemp(folder.data()) != nullptr;
-    autograd::check(is_made, parent, ": no temporary folder can be made here: ", std::strerror(errno));
-    return folder;
-}
 
 // The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
 template <class NewId>
@@ -103,16 +92,17 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
-// The name of a file in a temporary folder, which is removed with the object.
-struct Temporary {
-    const std::string folder = temporary_folder(), name = nn::checkpoint::in_folder(folder, "model");
-    Temporary() = default;
-    Temporary(const Temporary&) = delete;
-    Temporary& operator=(const Temporary&) = delete;
-    ~Temporary() {
-        std::remove(name.c_str());
-        rmdir(folder.c_str());
+// A new folder that only this user can enter. It is removed with the object.
+struct TemporaryFolder {
+    TemporaryFolder() {
+        autograd::check(mkdtemp(path.data()) != nullptr, path, ": cannot be made: ", std::strerror(errno));
     }
+    TemporaryFolder(TemporaryFolder&&) = delete;
+    ~TemporaryFolder() {
+        std::error_code none;
+        std::filesystem::remove_all(path, none);
+    }
+    std::string path = (std::filesystem::temp_directory_path() / "plaingrad-check-XXXXXX").string();
 };
 
 // The questions. Some of them change the weights.
@@ -202,10 +192,12 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        model.save(file.name, {}, nullptr);
+        const TemporaryFolder folder;
+        const std::string file = nn::checkpoint::in_folder(folder.path, "model");
+        model.save(file, {}, nullptr);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
-        models::load_weights(file.name, model.state);
+        models::load_weights(file, model.state);
         const bool equal = same(before, logits(few.inputs), few.targets.length());
         return {equal ? "the same bits" : "other answers", equal};
     }
@@ -245,7 +237,6 @@ struct Check {
     const models::RunModel& model;
     const Plan& plan;
     const Examples few = few_of(plan.trial.examples(1));
-    const Temporary file = {};
     int64_t steps = 0;  // of the last training
 };
 
@@ -289,10 +280,10 @@ bool check(const models::RunModel& model, const Plan& plan) {
                                 : "ODD  ",
                  question, ": ", came),
             STDOUT_FILENO);
-        const std::size_t at = check_texts.find(join("# ", question, "\n")) + std::strlen(question) + 3;
+        const std::string heading = join("# --check: ", question, "\n");
+        const std::size_t at = help_texts.find(heading) + heading.size();
         if (!as_expected.value_or(true))
-            say("     " + std::string(check_texts.substr(at, check_texts.find('\n', at) - at)),
-                STDOUT_FILENO);
+            say("     " + std::string(help_texts.substr(at, help_texts.find('\n', at) - at)), STDOUT_FILENO);
         flush_output();
         well = well && as_expected.value_or(true);
     }

@@ -18,7 +18,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/report.h"
 #include "models/run.h"
 
@@ -35,6 +34,14 @@ models::Setting& add_file(
     Options& options, const std::string& name, const std::string& argument, const std::string& help,
     std::string& file,
     bool (*is_no_file)(const std::string& text) = [](const std::string&) { return false; });
+
+// A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
+template <class BatchOf>
+Plan plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch, Subject subject) {
+    return {.activations = activation_bytes(model.config, tokens),
+            .subject = std::move(subject),
+            .trial = trial_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
+}
 
 class Run : public models::Run {
 public:

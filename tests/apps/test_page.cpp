@@ -2,7 +2,6 @@
 // points at or moves changes what is drawn.
 #include "apps/kit/report.h"
 
-#include "apps/kit/report.h"
 #include "models/transformer.h"
 #include "tests/apps/browser.h"
 #include "tests/apps/run.h"

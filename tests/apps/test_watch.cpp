@@ -7,7 +7,6 @@
 
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text.h"
 #include "tests/apps/of_two.h"

@@ -100,7 +100,6 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
     models::Config& stack = l.model.config;
     stack.block.precision = kit::precision_of(s.run.precision);
     kit::say_opened(s.from, nn::parameter_count(l.model), stack.block.precision, l.notes);
-    set_pairs(l, s.from, s.pair);
     return l;
 }
 
@@ -142,11 +141,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
                                 kit::grouped(std::ssize(corpus.held_out)), " held out", also_learned(corpus),
                                 "; ", l.labels.size(), " labels\n");
-    for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
-        for (const Example& e : *part)
-            check_pair(l, e);
-        report_cuts(l, *part);
-    }
+    report_cuts(l, corpus.training);
+    report_cuts(l, corpus.held_out);
     for (const Example& e : corpus.training)
         if (!s.from.empty())  // a text has no padding in a vocabulary that was learned here
             kit::check_no_padding(l.encode(e.text).ids, l.model.config.specials.pad, l.tokenizer, e.where);

@@ -5,8 +5,8 @@
 
 #include "apps/kit/insight.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/fill/new.h"
 #include "apps/programs/fill/train.h"

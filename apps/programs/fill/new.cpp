@@ -1,7 +1,7 @@
 #include "apps/programs/fill/new.h"
 
-#include "apps/kit/pipe.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "models/presets.h"
 #include "models/text/learn_tokenizer.h"
 

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "apps/kit/pieces.h"
-#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"

@@ -75,7 +75,6 @@ public:
                    static_cast<uint64_t>(s.seed), run_.epoch) {
         if (folder.resumes())
             log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
-        run_.plan.continues = what_continues();
     }
 
     void operator()() {
@@ -152,6 +151,7 @@ private:
                 .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+                .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .validates = validation != nullptr,
                 .subject = subject(),
                 .trial = kit::trial_of(
@@ -201,13 +201,6 @@ private:
             return false;
         const nn::checkpoint::Metadata saved = nn::checkpoint::read(folder.model()).metadata();
         return saved.contains(kSteps) && saved.at(kSteps) == steps();
-    }
-
-    // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
-    std::string what_continues() const {
-        const bool steps = run_.done_steps(), patience = run_.out_of_patience();
-        return join("a larger ", steps ? "--steps" : "--patience",
-                    steps && patience ? " together with a larger --patience" : "", " continues it");
     }
 
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
