@@ -260,13 +260,13 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 
 // What the page of --report shows: the attention of a question, with its answer if there is a decoder.
 template <class Model>
-kit::Subject subject(const Model& model, const models::Batch& text) {
+kit::ReportModel report_model(const Model& model, const models::Batch& text) {
     const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
     if constexpr (std::is_same_v<Model, models::Transformer>) {
         const kit::Labels names = kit::token_names(model.config.src_vocabulary, name);
-        return kit::subject_of(model, {text}, names, names);
+        return kit::report_model_of(model, {text}, names, names);
     } else {
-        return kit::subject_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
+        return kit::report_model_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
     }
 }
 
@@ -275,10 +275,10 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
            const models::RunFolder& folder) {
     constexpr bool all_at_once = std::is_same_v<Model, models::MaskedLanguageModel>;
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    kit::Trial trial = kit::trial_of(
+    kit::Objective objective = kit::objective_of(
         model, [&](int64_t step) { return examples(model, data.batch(step, r.batch)); }, !all_at_once);
     if (all_at_once)  // no position is masked
-        trial.loss = [logits = trial.logits](const kit::Examples& e, const nn::Mode& mode) {
+        objective.loss = [logits = objective.logits](const kit::Examples& e, const nn::Mode& mode) {
             return autograd::cross_entropy(logits(e.inputs, mode), e.targets);
         };
     kit::Run run(folder, models::run_model(model),
@@ -288,11 +288,11 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
                   .clip = r.clip,
                   .seed = rng.state()},
                  {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-                  .subject = subject(model, models::make_batch({data.test()[0]})),
-                  .trial = trial,
+                  .report_model = report_model(model, models::make_batch({data.test()[0]})),
+                  .objective = objective,
                   .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
     while (run.next())
-        run.learn(trial.examples(run.step()), trial);
+        run.learn(objective.examples(run.step()), objective);
     return run.finish();
 }
 

@@ -76,9 +76,9 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const Sett
     std::vector<models::Batch> shown;  // on the page of --report
     for (int64_t i = 0; i < std::min<int64_t>(n, 4); ++i)
         shown.push_back(models::make_batch({corpus.pairs.begin()[i]}));
-    kit::Plan plan = kit::plan_of(
+    kit::RunPlan plan = kit::run_plan_of(
         model, std::min(n, kBatch) * (corpus.longest + 1), training_batch,
-        kit::subject_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
+        kit::report_model_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
     plan.continues = "a larger --epochs continues it";
     plan.plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10);
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;

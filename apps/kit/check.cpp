@@ -109,7 +109,7 @@ struct TemporaryFolder {
 struct Check {
     Tensor logits(const std::vector<Tokens>& inputs) const {
         const autograd::NoGrad no_grad;
-        return plan.trial.logits(inputs, nn::Mode::eval());
+        return plan.objective.logits(inputs, nn::Mode::eval());
     }
     double loss() const { return static_cast<double>(cross_entropy(logits(few.inputs), few.targets).item()); }
 
@@ -118,7 +118,7 @@ struct Check {
         constexpr double kVaries = 2.5;  // random logits cost half their variance more, with few ids, too
         const int64_t V = logits(few.inputs).size(-1);
         const double first = loss(), guess = std::log(static_cast<double>(V));
-        const auto trained = static_cast<double>(plan.trial.loss(few, nn::Mode::eval()).item());
+        const auto trained = static_cast<double>(plan.objective.loss(few, nn::Mode::eval()).item());
         if (!(std::abs(first - trained) <= 1e-3))
             return {join(number(trained, 3), " in training, but the logits say ", number(first, 3)), false};
         return {join(number(first, 3), "; a guess among ", V, " ids costs ln ", V, " = ", number(guess, 3)),
@@ -137,7 +137,7 @@ struct Check {
         const auto start = Clock::now();
         double last = INFINITY;
         for (steps = 0; steps < most && !(last <= enough) && since(start) < kSeconds; ++steps) {
-            const Tensor mean = plan.trial.loss(examples, nn::Mode::eval());
+            const Tensor mean = plan.objective.loss(examples, nn::Mode::eval());
             last = static_cast<double>(mean.item());
             step(adam, mean, plan.learning_rate * std::min(1.0, static_cast<double>(steps + 1) / kWarmup));
         }
@@ -168,9 +168,9 @@ struct Check {
     Answer future() {
         const Tokens& last = few.inputs.back();
         const int64_t T = last.length(), at = T / 2;
-        if (!plan.trial.causal || T < 2)
-            return {plan.trial.causal ? "not asked; these texts are too short"
-                                      : "every position may read the whole text"};
+        if (!plan.objective.causal || T < 2)
+            return {plan.objective.causal ? "not asked; these texts are too short"
+                                          : "every position may read the whole text"};
         std::vector<Tokens> inputs = few.inputs;
         inputs.back() = changed(last, last.batch(), T, [&](int64_t b, int64_t t) {
             const int32_t id = last.at(b, t), first = last.at(b, 0);
@@ -235,8 +235,8 @@ struct Check {
     }
 
     const models::RunModel& model;
-    const Plan& plan;
-    const Examples few = few_of(plan.trial.examples(1));
+    const RunPlan& plan;
+    const Examples few = few_of(plan.objective.examples(1));
     int64_t steps = 0;  // of the last training
 };
 
@@ -265,7 +265,7 @@ Examples examples_of(const Tokens& texts) {
     return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
 }
 
-bool check(const models::RunModel& model, const Plan& plan) {
+bool check(const models::RunModel& model, const RunPlan& plan) {
     Check check = {model, plan};
     const auto weights =
         autograd::mapped(model.parameters, [](const auto& p) { return p.tensor.to_vector(); });

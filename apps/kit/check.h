@@ -26,8 +26,9 @@ inline int64_t without_padding(const autograd::Tokens& tokens) {
     return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
 }
 
-// What --check examines: a model as a function, and its training data.
-struct Trial {
+// What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it,
+// and the plan takes its time.
+struct Objective {
     using Inputs = std::vector<autograd::Tokens>;
 
     std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
@@ -42,9 +43,9 @@ struct Trial {
     }
 };
 template <class Model>
-Trial trial_of(const Model& model, const std::function<Examples(int64_t step)>& examples,
-               bool causal = true) {
-    const auto logits = [&model](const Trial::Inputs& in, const nn::Mode& mode) {
+Objective objective_of(const Model& model, const std::function<Examples(int64_t step)>& examples,
+                       bool causal = true) {
+    const auto logits = [&model](const Objective::Inputs& in, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return model(in[0], in[1], mode);
         else
@@ -65,7 +66,7 @@ Trial trial_of(const Model& model, const std::function<Examples(int64_t step)>& 
 // Asks everything about a new model, and prints a line for each answer to standard output, with what an
 // unexpected one usually means (help_texts.txt). Returns whether all are as expected. The model's weights
 // are the same afterwards.
-struct Plan;
-bool check(const models::RunModel& model, const Plan& plan);
+struct RunPlan;
+bool check(const models::RunModel& model, const RunPlan& plan);
 
 }  // namespace plaingrad::kit

@@ -78,7 +78,7 @@ void check_memory_to_open(double bytes) {
 }
 
 static void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                         const Plan& plan, bool folder) {
+                         const RunPlan& plan, bool folder) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
     const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
@@ -113,17 +113,17 @@ static std::string about_sharing(const nn::DataParallel& parallel) {
 }
 
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const Plan& plan, bool folder, int64_t done, int64_t steps, int64_t batches) {
+                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches) {
     print_memory(parallel, parameters, plan, folder);
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && nn::any(parallel.team(), seconds < 1); ++i) {
-        const std::vector batch{plan.trial.examples(done + 1 + i)};
+        const std::vector batch{plan.objective.examples(done + 1 + i)};
         const auto start = std::chrono::steady_clock::now();
         nn::Gradients gradients(parallel);
         for (const auto& part : models::own_parts(parallel, 1, batch, 1))
             if (without_padding(part.targets) > 0)  // a part may have no mask to fill
-                gradients.backward(plan.trial(part, nn::Mode::train(autograd::Rng(0))), part);
+                gradients.backward(plan.objective(part, nn::Mode::train(autograd::Rng(0))), part);
         const nn::StepGradient found = gradients.sum();
         if (i == 1)
             tokens = seconds = measured = 0;

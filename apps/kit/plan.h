@@ -15,7 +15,7 @@
 
 namespace plaingrad::kit {
 
-struct Plan {
+struct RunPlan {
     double activations = 0;  // bytes, of the largest batch
     double decoding = 0;     // bytes; never needed at the same time as the activations
     double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
@@ -23,15 +23,15 @@ struct Plan {
     const char* advice = "a smaller --batch needs less";
     std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
     bool validates = false;      // which takes time that the plan cannot know
-    Subject subject = {};        // what a page about the run shows (report.h)
-    Trial trial = {};            // what --check examines (check.h)
-    bool pretrained = false;     // whether the model has learned before: then its first loss may be small
-    double learning_rate = 0;    // the highest one
+    ReportModel report_model = {};  // what a page about the run shows (report.h)
+    Objective objective = {};       // what is learned (check.h)
+    bool pretrained = false;        // whether the model has learned before: then its first loss may be small
+    double learning_rate = 0;       // the highest one
     int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
 
     // The loss of a step's batch, without the step.
     autograd::Tensor try_batch(int64_t step) const {
-        return trial.loss(trial.examples(step), nn::Mode::train(autograd::Rng(0)));
+        return objective.loss(objective.examples(step), nn::Mode::train(autograd::Rng(0)));
     }
 };
 
@@ -50,7 +50,7 @@ void check_memory_to_open(double bytes);  // the same for weights that are only 
 // estimated from forward and backward passes over the batches of the next steps, for about a second; they do
 // not change the model. Throws Error if there is not enough memory.
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const Plan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
+                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
 
 class Progress {
 public:

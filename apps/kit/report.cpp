@@ -73,7 +73,7 @@ JsonText spread(const std::string& name, const Tensor& values) {
 }
 
 // The modules with their types and parameters, and the texts.
-std::vector<JsonText::Member> described(const Subject& s) {
+std::vector<JsonText::Member> described(const ReportModel& s) {
     std::vector<JsonText> modules;
     for (const nn::NamedModule& m : s.modules) {
         int64_t count = 0;
@@ -81,8 +81,10 @@ std::vector<JsonText::Member> described(const Subject& s) {
             count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
         modules.push_back(JsonText::array({m.name, m.type, count}));
     }
-    const auto looks = mapped(s.looks, [](const Look& l) { return JsonText::array({l.source, l.target}); });
-    return {{"modules", modules}, {"looks", looks}};
+    const auto texts = mapped(s.texts, [](const ReportText& l) {
+        return JsonText::array({l.source, l.target});
+    });
+    return {{"modules", modules}, {"looks", texts}};
 }
 
 }  // namespace
@@ -123,8 +125,8 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
     return texts;
 }
 
-Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, int64_t done)
-    : subject_(std::move(subject)), steps_(steps) {
+Recorder::Recorder(ReportModel report_model, int64_t steps, const std::string& earlier, int64_t done)
+    : model_(std::move(report_model)), steps_(steps) {
     autograd::TextReader lines(earlier);
     for (std::string line; std::getline(lines, line);)
         try {
@@ -142,7 +144,7 @@ Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, i
             continue;  // a damaged line is left out
         }
     if (rows_.empty())
-        add("model", 0, described(subject_));
+        add("model", 0, described(model_));
 }
 
 std::string Recorder::lines() const {
@@ -168,8 +170,8 @@ void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::s
 }
 
 void Recorder::scores(int64_t step) {
-    if (subject_.scores)
-        for (const auto& [name, value] : subject_.scores())
+    if (model_.scores)
+        for (const auto& [name, value] : model_.scores())
             add("score", step, {{"name", name}, {"value", brief(value)}});
 }
 
@@ -185,10 +187,10 @@ bool Recorder::after_step(int64_t step) {
 // How many positions of each text fit into the page, in the fewest snapshots.
 int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
     int64_t heads = 1;
-    for (const nn::NamedModule& m : subject_.modules)
+    for (const nn::NamedModule& m : model_.modules)
         if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type.ends_with(kAttention))
             heads += weights->size(1);
-    const int64_t squares = kBytes / kFewest / heads / std::ssize(subject_.looks);
+    const int64_t squares = kBytes / kFewest / heads / std::ssize(model_.texts);
     return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
 }
 
@@ -199,12 +201,12 @@ bool Recorder::snapshot(int64_t step) {
     const autograd::NoGrad no_grad;
     std::vector<JsonText> attention, positions, values, weights;
     int64_t bytes = 0, shown = 0;
-    for (std::size_t i = 0; i < subject_.looks.size(); ++i) {
+    for (std::size_t i = 0; i < model_.texts.size(); ++i) {
         nn::Probe seen;
-        subject_.looks[i].pass(nn::Mode::eval(&seen));
+        model_.texts[i].pass(nn::Mode::eval(&seen));
         if (i == 0)
             shown = positions_that_fit(seen);
-        for (const nn::NamedModule& m : subject_.modules) {
+        for (const nn::NamedModule& m : model_.modules) {
             const Tensor* const value = seen.find(m);
             if (value == nullptr)
                 continue;
@@ -220,7 +222,7 @@ bool Recorder::snapshot(int64_t step) {
             }
         }
     }
-    for (const nn::NamedParameter& p : subject_.parameters)
+    for (const nn::NamedParameter& p : model_.parameters)
         if (p.tensor.rank() >= 2)
             weights.push_back(spread(p.name, p.tensor));
     snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), kFewest, kSnapshots);
@@ -231,28 +233,28 @@ bool Recorder::snapshot(int64_t step) {
          {"activations", values},
          {"weights", weights}});
     embedding(step);
-    if (subject_.samples)
-        for (const std::string& text : subject_.samples())
+    if (model_.samples)
+        for (const std::string& text : model_.samples())
             add("sample", step, {{"text", text}});
-    if (subject_.confusion)
-        add("confusion", step, {{"classes", subject_.classes}, {"counts", subject_.confusion()}});
+    if (model_.confusion)
+        add("confusion", step, {{"classes", model_.classes}, {"counts", model_.confusion()}});
     return true;
 }
 
 // Only the last one is kept.
 void Recorder::embedding(int64_t step) {
-    if (!subject_.embedding.defined())
+    if (!model_.embedding.defined())
         return;
     Labels labels;
     std::vector<int32_t> ids;
-    for (std::size_t i = 0; i < subject_.tokens.size() && ids.size() < kTokens; ++i)
-        if (!subject_.tokens[i].empty() && !subject_.tokens[i].starts_with('<')) {
-            labels.push_back(subject_.tokens[i]);
+    for (std::size_t i = 0; i < model_.tokens.size() && ids.size() < kTokens; ++i)
+        if (!model_.tokens[i].empty() && !model_.tokens[i].starts_with('<')) {
+            labels.push_back(model_.tokens[i]);
             ids.push_back(static_cast<int32_t>(i));
         }
     if (ids.empty())
         return;
-    const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
+    const Tensor x = autograd::embedding(model_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
     std::erase_if(rows_, [](const Row& row) { return row.kind == "embedding"; });
     add("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
 }
@@ -336,14 +338,14 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
     return text.replace(text.find(kData) + kData.size(), std::string_view("DATA").size(), data);
 }
 
-Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
-                   const Labels& names, const Labels& target_names) {
-    Subject s = about(model, model.src_embedding.tokens.table, names);
+ReportModel report_model_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
+                            const Labels& names, const Labels& target_names) {
+    ReportModel s = about(model, model.src_embedding.tokens.table, names);
     const std::vector<autograd::Tokens> sources = as_in_a_batch(mapped(texts, &models::Batch::src), 32);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
         const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
-        s.looks.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
+        s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
                            [=, &model](const nn::Mode& mode) { model(src, read, mode); }});
     }
     s.samples = [=, &model] {
@@ -358,10 +360,10 @@ Subject subject_of(const models::Transformer& model, const std::vector<models::B
     return s;
 }
 
-Report::Report(const models::Run& run, const Plan& plan)
+Report::Report(const models::Run& run, const RunPlan& plan)
     : run_(run),
       wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(plan.subject, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
+      recorder_(plan.report_model, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
     if (!run.folder.run.report.empty())

@@ -37,15 +37,16 @@ models::Setting& add_file(
 
 // A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
 template <class BatchOf>
-Plan plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch, Subject subject) {
+RunPlan run_plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch,
+                    ReportModel report_model) {
     return {.activations = activation_bytes(model.config, tokens),
-            .subject = std::move(subject),
-            .trial = trial_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
+            .report_model = std::move(report_model),
+            .objective = objective_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
 }
 
 class Run : public models::Run {
 public:
-    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, Plan plan);
+    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, RunPlan plan);
 
     // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
     // Ctrl-C, throws Interrupted.
@@ -53,7 +54,7 @@ public:
     // The same for a program that saves by itself what was learned.
     bool ends();
 
-    Plan plan;
+    RunPlan plan;
 
 private:
     void begins() override;

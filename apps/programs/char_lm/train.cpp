@@ -27,9 +27,10 @@ void use_text(models::Config& config, const Corpus& corpus) {
 }
 
 // What the page of --report shows: the attention of a held-out piece, and what the model writes.
-kit::Subject subject(const models::Writer& w, const Sequence& piece) {
+kit::ReportModel report_model(const models::Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
-    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text}, kit::token_names(w.tokenizer));
+    kit::ReportModel s =
+        kit::report_model_of(w.model, std::vector<Tokens>{text}, kit::token_names(w.tokenizer));
     s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
     return s;
 }
@@ -53,8 +54,9 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
         folder, models::run_model(w.model, w.metadata(), models::text::fingerprint(texts), &w.tokenizer),
         run_options(s),
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
-         .subject = subject(w, some[0]),
-         .trial = kit::trial_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); })});
+         .report_model = report_model(w, some[0]),
+         .objective =
+             kit::objective_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); })});
     while (run.next()) {
         run.learn(batches(run.step()), [&](const Tokens& rows, const nn::Mode& mode) {
             return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};

@@ -82,13 +82,13 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team
 }
 
 // What the page of --report shows: the attention of some texts, and which labels are confused.
-kit::Subject subject(const Labeller& l, const Corpus& corpus) {
+kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
     std::vector<autograd::Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
-    kit::Subject s =
-        kit::subject_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
+    kit::ReportModel s =
+        kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
@@ -171,8 +171,8 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     const models::RunOptions options = run_options(s, corpus.training.size());
     kit::Run run(folder, run_model_of(l, s, data, folder), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
-                  .subject = subject(l, corpus),
-                  .trial = kit::trial_of(l.model, without_types, false),
+                  .report_model = report_model(l, corpus),
+                  .objective = kit::objective_of(l.model, without_types, false),
                   .pretrained = !s.from.empty(),
                   .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
     while (run.next()) {

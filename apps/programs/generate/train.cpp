@@ -127,9 +127,9 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
             {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(model.config, s.batch * context),
          .frozen = static_cast<double>(all - trained),
-         .subject = kit::subject_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
-                                    kit::token_names(w.tokenizer, model.config.vocabulary)),
-         .trial = kit::trial_of(model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
+         .report_model = kit::report_model_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
+                                              kit::token_names(w.tokenizer, model.config.vocabulary)),
+         .objective = kit::objective_of(model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
          .pretrained = true});
     kit::say(join(
         kit::counted(std::ssize(text.training[0]), "token"), " to learn from",

@@ -111,7 +111,7 @@ private:
     }
 
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
-    kit::Subject subject() {
+    kit::ReportModel report_model() {
         const Corpus& shown = validation != nullptr ? *validation : corpus;
         std::vector<models::Batch> texts;
         std::vector<std::string> lines;
@@ -120,16 +120,16 @@ private:
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
         const kit::Labels names = kit::token_names(tokenizer);
-        kit::Subject subject = kit::subject_of(model, texts, names, names);
-        subject.samples = [this, lines] {
+        kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
+        report_model.samples = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
             return all;
         };
         if (validation != nullptr)
-            subject.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
-        return subject;
+            report_model.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
+        return report_model;
     }
 
     models::RunOptions options() const {
@@ -145,7 +145,7 @@ private:
                 .epochs = true};
     }
 
-    kit::Plan plan() {
+    kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
                 .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
@@ -153,8 +153,8 @@ private:
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .validates = validation != nullptr,
-                .subject = subject(),
-                .trial = kit::trial_of(
+                .report_model = report_model(),
+                .objective = kit::objective_of(
                     model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
     }
 
