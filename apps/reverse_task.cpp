@@ -104,8 +104,8 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
                  {.steps = s.steps,
                   .learning_rate = nn::CosineSchedule{s.lr, s.steps, s.steps / 10},
                   .seed = static_cast<uint64_t>(s.seed)},
-                 kit::plan_of(model, s.batch * (kMaxLength + 1), batch_of,
-                              kit::subject_of(model, shown, names(), names())));
+                 kit::run_plan_of(model, s.batch * (kMaxLength + 1), batch_of,
+                                  kit::report_model_of(model, shown, names(), names())));
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9 as in the paper, §5.3
     while (run.next()) {
         const models::Batch batch = batch_of(run.step());

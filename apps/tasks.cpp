@@ -131,16 +131,6 @@ models::Pair question(const Questions& q, int64_t number) {
     return {symbols, q.solve(symbols)};
 }
 
-// A batch. All questions have one length, so parts are runs of them.
-struct Drawn {
-    Pairs pairs;
-};
-Drawn part_of(const Drawn& batch, const nn::StepPart& at) {
-    const nn::PartSum rows = nn::parts_of(at.part, at.parts, std::ssize(batch.pairs));
-    return {{batch.pairs.begin() + rows.begin, batch.pairs.begin() + rows.end}};
-}
-int64_t row_count(const Drawn& batch) { return std::ssize(batch.pairs); }
-
 class Data {
 public:
     Data(const Questions& questions, const Rng& rng)
@@ -148,8 +138,8 @@ public:
         if (few_)
             order_ = rng.fork("split").permutation(count(questions));
     }
-    Drawn batch(int64_t step, int64_t size) const {
-        return {draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size)};
+    Pairs batch(int64_t step, int64_t size) const {
+        return draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size);
     }
     Pairs test() const { return draw(rng_.fork("test"), true, questions_.tested); }
 
@@ -179,33 +169,34 @@ private:
 
 // ------------------------------------------------------------------------------------------------- models
 
-models::Config encoder_decoder(const Questions& q, const Shape& s) {
-    models::Config config = models::preset("prenorm");
-    config.src_vocabulary = config.vocabulary = models::kFirstFreeId + q.symbols;
-    config.max_length = q.length + 1;  // <sos> or <eos> takes one
-    config.block.d_model = s.width;
-    config.block.n_heads = s.heads;
-    config.block.d_ff = s.d_ff;
-    config.n_layers = config.n_decoder_layers = s.layers;
-    config.embeddings_tied = config.tied = false;
-    config.block.dropout = {s.dropout, s.dropout, s.dropout, s.dropout};
-    config.block.init = s.init;
-    config.block.precision = s.precision;
+// Of this shape, with so many positions.
+models::Config shaped(models::Config config, const Questions& q, const Shape& s, int64_t positions) {
+    config.vocabulary = models::kFirstFreeId + q.symbols;
+    config.max_length = positions;
+    config.n_layers = s.layers;
+    config.tied = false;
+    models::BlockConfig& block = config.block;
+    block.d_model = s.width, block.n_heads = s.heads, block.d_ff = s.d_ff;
+    block.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
+    block.init = s.init;
+    block.precision = s.precision;
     return config;
 }
 
-models::Config one_stack(models::Config config, const Questions& q, const Shape& s) {
-    config.vocabulary = models::kFirstFreeId + q.symbols;
-    config.specials = {.never = {models::kPad, models::kSos, models::kUnk}};  // ours, not GPT-2's
-    config.max_length = q.length + q.answer_length - 1;                       // the last symbol is never read
-    config.block.d_model = s.width;
-    config.block.n_heads = s.heads;
-    config.block.d_ff = s.d_ff;
-    config.n_layers = s.layers;
-    config.block.scale_embeddings = config.tied = false;
-    config.block.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
-    config.block.init = s.init;
-    config.block.precision = s.precision;
+models::Config encoder_decoder(const Questions& q, const Shape& s) {
+    models::Config config =
+        shaped(models::preset("prenorm"), q, s, q.length + 1);  // <sos> or <eos> takes one
+    config.src_vocabulary = config.vocabulary;
+    config.n_decoder_layers = s.layers;
+    config.embeddings_tied = false;
+    config.block.dropout.feed_forward = s.dropout;
+    return config;
+}
+
+models::Config one_stack(const models::Config& of, const Questions& q, const Shape& s) {
+    models::Config config = shaped(of, q, s, q.length + q.answer_length - 1);  // the last is never read
+    config.specials = {.never = {models::kPad, models::kSos, models::kUnk}};   // ours, not GPT-2's
+    config.block.scale_embeddings = false;
     return config;
 }
 
@@ -214,9 +205,6 @@ models::Config one_stack(models::Config config, const Questions& q, const Shape&
 // The encoder reads the question; the decoder continues <sos> with the answer and <eos>.
 kit::Examples examples(const models::Transformer&, const Pairs& pairs) {
     return kit::examples_of(models::make_batch(pairs));
-}
-nn::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const nn::Mode& mode) {
-    return models::teacher_forcing(model, models::make_batch(pairs), mode);
 }
 
 std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
@@ -234,11 +222,6 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
 kit::Examples examples(const models::MaskedLanguageModel&, const Pairs& pairs) {
     const models::Batch batch = models::make_batch(pairs);
     return {{batch.src}, batch.tgt.slice(1, batch.tgt.length() - 1)};  // between <sos> and <eos>
-}
-nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
-    const auto [inputs, targets] = examples(model, pairs);
-    const Tensor logits = model(inputs[0], mode);  // (B, T, V)
-    return {autograd::cross_entropy(logits, targets), targets.batch() * targets.length()};
 }
 
 std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const Tokens& questions, int64_t) {
@@ -265,10 +248,6 @@ kit::Examples examples(const models::LanguageModel&, const Pairs& pairs) {
     const Tokens read = Tokens::padded(texts, models::kPad);
     return {{read}, Tokens(read.batch(), read.length(), targets, models::kPad)};
 }
-nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
-    const auto [inputs, targets] = examples(model, pairs);
-    return {model.loss(inputs[0], targets, mode), static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
-}
 
 std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& questions, int64_t length) {
     models::GenerationOptions options;
@@ -281,20 +260,27 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 
 // What the page of --report shows: the attention of a question, with its answer if there is a decoder.
 template <class Model>
-kit::Subject subject(const Model& model, const models::Batch& text) {
+kit::ReportModel report_model(const Model& model, const models::Batch& text) {
     const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
     if constexpr (std::is_same_v<Model, models::Transformer>) {
         const kit::Labels names = kit::token_names(model.config.src_vocabulary, name);
-        return kit::subject_of(model, {text}, names, names);
+        return kit::report_model_of(model, {text}, names, names);
     } else {
-        return kit::subject_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
+        return kit::report_model_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
     }
 }
 
 template <class Model>
 bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
            const models::RunFolder& folder) {
+    constexpr bool all_at_once = std::is_same_v<Model, models::MaskedLanguageModel>;
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
+    kit::Objective objective = kit::objective_of(
+        model, [&](int64_t step) { return examples(model, data.batch(step, r.batch)); }, !all_at_once);
+    if (all_at_once)  // no position is masked
+        objective.loss = [logits = objective.logits](const kit::Examples& e, const nn::Mode& mode) {
+            return autograd::cross_entropy(logits(e.inputs, mode), e.targets);
+        };
     kit::Run run(folder, models::run_model(model),
                  {.steps = r.steps,
                   .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
@@ -302,14 +288,11 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
                   .clip = r.clip,
                   .seed = rng.state()},
                  {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-                  .subject = subject(model, models::make_batch({data.test()[0]})),
-                  .trial = kit::trial_of(
-                      model, [&](int64_t step) { return examples(model, data.batch(step, r.batch).pairs); },
-                      !std::is_same_v<Model, models::MaskedLanguageModel>),
+                  .report_model = report_model(model, models::make_batch({data.test()[0]})),
+                  .objective = objective,
                   .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
     while (run.next())
-        run.learn(data.batch(run.step(), r.batch),
-                  [&](const Drawn& part, const nn::Mode& mode) { return loss(model, part.pairs, mode); });
+        run.learn(objective.examples(run.step()), objective);
     return run.finish();
 }
 

@@ -44,7 +44,7 @@ void add_options(kit::Options& options, Settings& s) {
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {1, 1'000'000'000}).may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr, {0, 1});
     options.add("--beam", "N", "width of the beam; 1: greedy search", s.search.beam, {1, 1000}).this_call();
-    options.add("--n-best", "N", "translations to print for each sentence", s.search.n_best, {1, 1000})
+    options.add("--n", "N", "translations to print for each sentence", s.search.n_best, {1, 1000})
         .this_call();
     options
         .add("--alpha", "X", "length penalty: log p / ((5 + length) / 6)^X; 0: none", s.search.alpha, {0, 10})
@@ -78,9 +78,9 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const Sett
     std::vector<models::Batch> shown;  // on the page of --report
     for (int64_t i = 0; i < std::min<int64_t>(n, 4); ++i)
         shown.push_back(models::make_batch({corpus.pairs.begin()[i]}));
-    kit::Plan plan = kit::plan_of(
+    kit::RunPlan plan = kit::run_plan_of(
         model, std::min(n, kBatch) * (corpus.longest + 1), training_batch,
-        kit::subject_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
+        kit::report_model_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
     plan.continues = "a larger --epochs continues it";
     plan.plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10);
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
@@ -134,7 +134,7 @@ void main_program(kit::Options& options) {
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    kit::check_usage(s.search.n_best <= s.search.beam, "--n-best ", s.search.n_best,
+    kit::check_usage(s.search.n_best <= s.search.beam, "--n ", s.search.n_best,
                      " must not be larger than --beam ", s.search.beam);
     const models::RunFolder folder("toy_translate", s.run, options);  // with --resume, restores s
     const bool built_in = kBuiltIn.contains(s.pairs);
@@ -162,7 +162,8 @@ void main_program(kit::Options& options) {
         for (const std::string sentence : {"i love cat", "this is a cat"})  // known words, newly combined
             translate.print(sentence, "built in", "  " + sentence + "  ->  ");
     }
-    kit::Prompt prompt = kit::prompt_of(model, "word", corpus.src, corpus.tgt, false, translate.search);
+    kit::Prompt prompt = kit::prompt_of({model, corpus.src, corpus.tgt, translate.search});
+    prompt.noun = "word";
     prompt.read = [&](const std::string& line) { return kit::read_words(corpus.src, line); };
     prompt.answer = [&](const std::string& text, const std::string& where) { translate.print(text, where); };
     kit::answer_all(prompt, s.words);

@@ -113,10 +113,9 @@ std::vector<Label> Labeller::operator()(const std::string& text) const {
 }
 
 Labeller::Encoding Labeller::encode(const std::string& text, text::EncodeOptions options) const {
-    const std::size_t tab = pairs ? text.find('\t') : text.npos;
-    check(!pairs || tab != text.npos, "[Labeller] there is no tab between the two texts of a pair");
+    const std::size_t tab = reads_pairs() ? text.find('\t') : text.npos;
     std::vector<std::string_view> parts = {std::string_view(text).substr(0, tab)};
-    if (pairs)
+    if (tab != text.npos)
         parts.push_back(std::string_view(text).substr(tab + 1));
     options.max_length = model.config.max_length;
     Encoding read = tokenizer.encode_texts(parts, options);

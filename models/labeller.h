@@ -42,6 +42,8 @@ struct Labeller {
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
     using Encoding = text::Encoding;
+    // Whether a text with a tab is a pair, whose second text has types of its own: of a BERT it is.
+    bool reads_pairs() const { return model.config.token_types > 1; }
     // What the model reads of a text; `cut` if that is not all. options: for training.
     Encoding encode(const std::string& text, text::EncodeOptions options = {}) const;
     // Of such texts: the ids (B, T), and the types (B, T) if the model has any; and its answer, (B, classes).
@@ -50,8 +52,7 @@ struct Labeller {
 
     Classifier model;
     text::Tokenizer tokenizer;
-    std::vector<std::string> labels;  // of `classify train`: in alphabetical order
-    bool pairs = false;  // whether each text is two, with a tab between; for a folder from Hugging Face
+    std::vector<std::string> labels;      // of `classify train`: in alphabetical order
     std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why
 };
 

@@ -20,7 +20,7 @@
 
 namespace plaingrad::kit {
 
-extern const std::string_view check_texts;  // check_texts.txt, compiled in by the Makefile
+extern const std::string_view help_texts;  // help_texts.txt, compiled in by the Makefile
 
 namespace {
 
@@ -35,17 +35,6 @@ constexpr int64_t kWarmup = 20, kMostSteps = 1000;  // steps of one training,
 constexpr double kSeconds = 5;                      // which ends after this time
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// A new folder that only this user can enter: names in the common one can be guessed, and taken.
-std::string temporary_folder() {
-    std::error_code error;
-    const std::string parent = std::filesystem::temp_directory_path(error).string();
-    autograd::check(!error, "the folder of temporary files, TMPDIR: ", error.message());
-    std::string folder = nn::checkpoint::in_folder(parent, "plaingrad-check-XXXXXX");
-    const bool is_made = mkdtemp(folder.data()) != nullptr;
-    autograd::check(is_made, parent, ": no temporary folder can be made here: ", std::strerror(errno));
-    return folder;
-}
 
 // The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
 template <class NewId>
@@ -103,23 +92,24 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
-// The name of a file in a temporary folder, which is removed with the object.
-struct Temporary {
-    const std::string folder = temporary_folder(), name = nn::checkpoint::in_folder(folder, "model");
-    Temporary() = default;
-    Temporary(const Temporary&) = delete;
-    Temporary& operator=(const Temporary&) = delete;
-    ~Temporary() {
-        std::remove(name.c_str());
-        rmdir(folder.c_str());
+// A new folder that only this user can enter. It is removed with the object.
+struct TemporaryFolder {
+    TemporaryFolder() {
+        autograd::check(mkdtemp(path.data()) != nullptr, path, ": cannot be made: ", std::strerror(errno));
     }
+    TemporaryFolder(TemporaryFolder&&) = delete;
+    ~TemporaryFolder() {
+        std::error_code none;
+        std::filesystem::remove_all(path, none);
+    }
+    std::string path = (std::filesystem::temp_directory_path() / "plaingrad-check-XXXXXX").string();
 };
 
 // The questions. Some of them change the weights.
 struct Check {
     Tensor logits(const std::vector<Tokens>& inputs) const {
         const autograd::NoGrad no_grad;
-        return plan.trial.logits(inputs, nn::Mode::eval());
+        return plan.objective.logits(inputs, nn::Mode::eval());
     }
     double loss() const { return static_cast<double>(cross_entropy(logits(few.inputs), few.targets).item()); }
 
@@ -128,7 +118,7 @@ struct Check {
         constexpr double kVaries = 2.5;  // random logits cost half their variance more, with few ids, too
         const int64_t V = logits(few.inputs).size(-1);
         const double first = loss(), guess = std::log(static_cast<double>(V));
-        const auto trained = static_cast<double>(plan.trial.loss(few, nn::Mode::eval()).item());
+        const auto trained = static_cast<double>(plan.objective.loss(few, nn::Mode::eval()).item());
         if (!(std::abs(first - trained) <= 1e-3))
             return {join(number(trained, 3), " in training, but the logits say ", number(first, 3)), false};
         return {join(number(first, 3), "; a guess among ", V, " ids costs ln ", V, " = ", number(guess, 3)),
@@ -147,7 +137,7 @@ struct Check {
         const auto start = Clock::now();
         double last = INFINITY;
         for (steps = 0; steps < most && !(last <= enough) && since(start) < kSeconds; ++steps) {
-            const Tensor mean = plan.trial.loss(examples, nn::Mode::eval());
+            const Tensor mean = plan.objective.loss(examples, nn::Mode::eval());
             last = static_cast<double>(mean.item());
             step(adam, mean, plan.learning_rate * std::min(1.0, static_cast<double>(steps + 1) / kWarmup));
         }
@@ -178,9 +168,9 @@ struct Check {
     Answer future() {
         const Tokens& last = few.inputs.back();
         const int64_t T = last.length(), at = T / 2;
-        if (!plan.trial.causal || T < 2)
-            return {plan.trial.causal ? "not asked; these texts are too short"
-                                      : "every position may read the whole text"};
+        if (!plan.objective.causal || T < 2)
+            return {plan.objective.causal ? "not asked; these texts are too short"
+                                          : "every position may read the whole text"};
         std::vector<Tokens> inputs = few.inputs;
         inputs.back() = changed(last, last.batch(), T, [&](int64_t b, int64_t t) {
             const int32_t id = last.at(b, t), first = last.at(b, 0);
@@ -202,10 +192,12 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        model.save(file.name, {}, nullptr);
+        const TemporaryFolder folder;
+        const std::string file = nn::checkpoint::in_folder(folder.path, "model");
+        model.save(file, {}, nullptr);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
-        models::load_weights(file.name, model.state);
+        models::load_weights(file, model.state);
         const bool equal = same(before, logits(few.inputs), few.targets.length());
         return {equal ? "the same bits" : "other answers", equal};
     }
@@ -243,9 +235,8 @@ struct Check {
     }
 
     const models::RunModel& model;
-    const Plan& plan;
-    const Examples few = few_of(plan.trial.examples(1));
-    const Temporary file = {};
+    const RunPlan& plan;
+    const Examples few = few_of(plan.objective.examples(1));
     int64_t steps = 0;  // of the last training
 };
 
@@ -274,7 +265,7 @@ Examples examples_of(const Tokens& texts) {
     return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
 }
 
-bool check(const models::RunModel& model, const Plan& plan) {
+bool check(const models::RunModel& model, const RunPlan& plan) {
     Check check = {model, plan};
     const auto weights =
         autograd::mapped(model.parameters, [](const auto& p) { return p.tensor.to_vector(); });
@@ -289,10 +280,10 @@ bool check(const models::RunModel& model, const Plan& plan) {
                                 : "ODD  ",
                  question, ": ", came),
             STDOUT_FILENO);
-        const std::size_t at = check_texts.find(join("# ", question, "\n")) + std::strlen(question) + 3;
+        const std::string heading = join("# --check: ", question, "\n");
+        const std::size_t at = help_texts.find(heading) + heading.size();
         if (!as_expected.value_or(true))
-            say("     " + std::string(check_texts.substr(at, check_texts.find('\n', at) - at)),
-                STDOUT_FILENO);
+            say("     " + std::string(help_texts.substr(at, help_texts.find('\n', at) - at)), STDOUT_FILENO);
         flush_output();
         well = well && as_expected.value_or(true);
     }

@@ -4,6 +4,8 @@
 // for Training Neural Networks", 2019.)
 #pragma once
 
+#include <algorithm>
+
 #include "models/batch.h"
 #include "models/run.h"
 
@@ -20,19 +22,30 @@ inline int64_t row_count(const Examples& batch) { return batch.targets.batch(); 
 Examples examples_of(const models::Batch& batch);     // with teacher forcing
 Examples examples_of(const autograd::Tokens& texts);  // each position predicts the next one
 
-// What --check examines: a model as a function, and its training data.
-struct Trial {
+inline int64_t without_padding(const autograd::Tokens& tokens) {
+    return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
+}
+
+// What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it,
+// and the plan takes its time.
+struct Objective {
     using Inputs = std::vector<autograd::Tokens>;
 
     std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
     std::function<autograd::Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
     std::function<Examples(int64_t step)> examples = {};  // the run's batch of that step
     bool causal = true;  // position t of the last input, and what precedes it, predicts target t
+
+    // The loss of a part of a step, with the tokens that it learns to predict; or, if all is predicted at
+    // once, that it reads.
+    nn::StepLoss operator()(const Examples& part, const nn::Mode& mode) const {
+        return {loss(part, mode), without_padding(causal ? part.targets : part.inputs[0])};
+    }
 };
 template <class Model>
-Trial trial_of(const Model& model, const std::function<Examples(int64_t step)>& examples,
-               bool causal = true) {
-    const auto logits = [&model](const Trial::Inputs& in, const nn::Mode& mode) {
+Objective objective_of(const Model& model, const std::function<Examples(int64_t step)>& examples,
+                       bool causal = true) {
+    const auto logits = [&model](const Objective::Inputs& in, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return model(in[0], in[1], mode);
         else
@@ -51,9 +64,9 @@ Trial trial_of(const Model& model, const std::function<Examples(int64_t step)>& 
 }
 
 // Asks everything about a new model, and prints a line for each answer to standard output, with what an
-// unexpected one usually means (check_texts.txt). Returns whether all are as expected. The model's weights
+// unexpected one usually means (help_texts.txt). Returns whether all are as expected. The model's weights
 // are the same afterwards.
-struct Plan;
-bool check(const models::RunModel& model, const Plan& plan);
+struct RunPlan;
+bool check(const models::RunModel& model, const RunPlan& plan);
 
 }  // namespace plaingrad::kit

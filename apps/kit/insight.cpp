@@ -199,38 +199,36 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
     }));
 }
 
-Prompt prompt_of(const models::Transformer& model, const std::string& noun,
-                 const models::text::Tokenizer& source, const models::text::Tokenizer& target, bool ends,
-                 const models::BeamOptions& o) {
-    Prompt prompt = {.noun = noun, .names = token_names(source), .read = {}, .answer = {}};
-    const Labels source_names = prompt.names, target_names = token_names(target);
+Prompt prompt_of(const Translating& t) {
+    Prompt prompt = {.names = token_names(t.source), .read = {}, .answer = {}};
+    const Labels source_names = prompt.names, target_names = token_names(t.target);
     const auto tokens = [](const Ids& ids) { return Tokens(1, std::ssize(ids), ids); };
-    const auto read = [=, &model](const std::string& sentence) {
-        Ids ids = source.encode(sentence);
-        ids.insert(ids.end(), ends ? 1 : 0, model.config.specials.end());
+    const auto read = [=](const std::string& sentence) {
+        Ids ids = t.source.encode(sentence);
+        ids.insert(ids.end(), t.ends ? 1 : 0, t.model.config.specials.end());
         return tokens(ids);
     };
-    const auto begun = [=, &model](Ids written) {
-        written.insert(written.begin(), model.config.specials.start);
+    const auto begun = [=](Ids written) {
+        written.insert(written.begin(), t.model.config.specials.start);
         return tokens(written);
     };
-    const Start start = [=, &model](const std::string& last, const std::string& written) {
+    const Start start = [=](const std::string& last, const std::string& written) {
         autograd::check(!last.empty(), "first type a sentence");
-        return model.start(read(last), begun(target.encode(written)));
+        return t.model.start(read(last), begun(t.target.encode(written)));
     };
-    add_commands(prompt, start, target_names, o);
+    add_commands(prompt, start, target_names, t.search);
     prompt.commands.push_back(
         {":attention", "where it looked (last layer, mean of the heads)",
-         [=, &model](const std::string& last, const std::string&) {
-             const models::Hypothesis best = models::beam_search(*start(last, ""), o)[0][0];
+         [=](const std::string& last, const std::string&) {
+             const models::Hypothesis best = models::beam_search(*start(last, ""), t.search)[0][0];
              Ids ids = best.ids;
              if (best.finished)
-                 ids.push_back(model.config.specials.end());
+                 ids.push_back(t.model.config.specials.end());
              const Tokens src = read(last);
              nn::Probe seen;
-             model(src, begun({ids.begin(), ids.end() - 1}),
-                   nn::Mode::eval(&seen));  // row t: before it wrote t
-             return attention_picture(seen.of(model.decoder.layers.back().cross_attention),
+             t.model(src, begun({ids.begin(), ids.end() - 1}),
+                     nn::Mode::eval(&seen));  // row t: before it wrote t
+             return attention_picture(seen.of(t.model.decoder.layers.back().cross_attention),
                                       names_of(ids, target_names), names_of(src.ids(), source_names));
          }});
     return prompt;

@@ -43,9 +43,14 @@ void add_commands(Prompt& prompt, const Start& start, const Labels& names, const
 // Those of a model that continues a text, and :attention. Of a text longer than the model's context they read
 // the end, as writing does.
 void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names);
-// Of a translator: all but `read` and `answer`. ends: an end is behind each source, as in its training.
-Prompt prompt_of(const models::Transformer& model, const std::string& noun,
-                 const models::text::Tokenizer& source, const models::text::Tokenizer& target, bool ends,
-                 const models::BeamOptions& o);
+// How a translator, which outlives its prompt, comes from one text to the other.
+struct Translating {
+    const models::Transformer& model;
+    const models::text::Tokenizer &source, &target;
+    models::BeamOptions search = {};
+    bool ends = false;  // an end is behind each source, as in its training
+};
+// All but `read` and `answer`.
+Prompt prompt_of(const Translating& t);
 
 }  // namespace plaingrad::kit

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/pipe.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"

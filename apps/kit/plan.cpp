@@ -9,10 +9,15 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <iostream>
+#include <memory>
+#include <utility>
 
 #include "apps/kit/options.h"
+#include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
+#include "apps/kit/text.h"
+#include "autograd/base/check.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::kit {
@@ -73,7 +78,7 @@ void check_memory_to_open(double bytes) {
 }
 
 static void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                         const Plan& plan, bool folder) {
+                         const RunPlan& plan, bool folder) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
     const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
@@ -107,27 +112,18 @@ static std::string about_sharing(const nn::DataParallel& parallel) {
                             counted(least + (is_even ? 0 : 1), "part"), " in each; ");
 }
 
-static int64_t without_padding(const autograd::Tokens& tokens) {
-    return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
-}
-// Those that a model learns to predict, if it predicts the next one; else those that it reads.
-static int64_t tokens_of(const Examples& part, const Plan& plan) {
-    return without_padding(plan.trial.causal ? part.targets : part.inputs[0]);
-}
-
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const Plan& plan, bool folder, int64_t done, int64_t steps, int64_t batches) {
+                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches) {
     print_memory(parallel, parameters, plan, folder);
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && nn::any(parallel.team(), seconds < 1); ++i) {
-        const std::vector batch{plan.trial.examples(done + 1 + i)};
+        const std::vector batch{plan.objective.examples(done + 1 + i)};
         const auto start = std::chrono::steady_clock::now();
         nn::Gradients gradients(parallel);
         for (const auto& part : models::own_parts(parallel, 1, batch, 1))
             if (without_padding(part.targets) > 0)  // a part may have no mask to fill
-                gradients.backward(
-                    {plan.trial.loss(part, nn::Mode::train(autograd::Rng(0))), tokens_of(part, plan)}, part);
+                gradients.backward(plan.objective(part, nn::Mode::train(autograd::Rng(0))), part);
         const nn::StepGradient found = gradients.sum();
         if (i == 1)
             tokens = seconds = measured = 0;
@@ -144,6 +140,110 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
              "speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
              counted(steps, "step"), ": ", duration(left), plan.validates ? " without validation" : "",
              ", until ", clock, plan.validates ? " at the earliest" : ""));
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kBarWidth = 24, kNumbersWidth = 66;  // in columns: the longest bar; room for the numbers
+constexpr auto kRedraw = std::chrono::milliseconds(50);
+constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: they fetch memory
+
+}  // namespace
+
+Progress::Progress(int64_t total, int64_t every, int64_t done)
+    : total_(total), every_(every > 0 ? every : 1), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
+
+Progress::~Progress() {
+    if (open_)
+        std::cerr << '\n';
+}
+
+void Progress::update(int64_t step, double loss, int64_t tokens) {
+    tokens_ += tokens;
+    losses_.push_back(loss);
+    if (terminal_ && (step == total_ || Clock::now() - drawn_ >= kRedraw)) {
+        std::cerr << '\r' + line(step, loss) + "\033[K";  // clears the rest of a longer line
+        open_ = true;
+        drawn_ = Clock::now();
+    } else if (!terminal_ && (step == done_ + 1 || step % every_ == 0 || step == total_)) {
+        std::cerr << line(step, loss) + '\n';
+    }
+}
+
+void Progress::note(const std::string& text) {
+    std::cerr << (open_ ? '\r' + text + "\033[K\n" : text + '\n');
+    open_ = false;
+}
+
+std::string Progress::line(int64_t step, double loss) const {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double speed = static_cast<double>(tokens_) / std::max(elapsed, 1e-9);
+    const auto taken = static_cast<double>(step - done_), rest = static_cast<double>(total_ - step);
+    const std::string total = std::to_string(total_);
+    std::string text = "step " + right(std::to_string(step), total.size()) + "/" + total + "  loss " +
+                       number(loss, 6) + "  " + right(number(speed, 0), 6) + " tokens/s  " +
+                       duration(elapsed);
+    if (step - done_ >= kStepsBeforeEstimate && step < total_)
+        text += ", " + duration(elapsed / taken * rest) + " left";
+    if (!terminal_)
+        return text;
+    // The line must not wrap, or it could not be overwritten. 3: one column free, and "^C" after Ctrl-C.
+    const int room = terminal_width(STDERR_FILENO) - 3;
+    const int width = std::min(kBarWidth, room - std::max(kNumbersWidth, static_cast<int>(text.size())) - 1);
+    return curve(width) + text.substr(0, static_cast<std::size_t>(room));
+}
+
+// The losses so far, from the lowest to the highest; a point for each column of steps to come.
+std::string Progress::curve(int width) const {
+    if (width <= 0)
+        return "";
+    const std::vector<double> columns =
+        means(losses_, static_cast<std::size_t>(total_ - done_), static_cast<std::size_t>(width));
+    const auto [low, high] = std::minmax_element(columns.begin(), columns.end());
+    std::string text;
+    for (const double loss : columns)
+        text += bar(*low < *high ? (loss - *low) / (*high - *low) : 1, 0, 1, Ink::blocks);
+    for (std::size_t i = columns.size(); i < static_cast<std::size_t>(width); ++i)
+        text += "·";
+    return text + " ";
+}
+
+namespace {
+
+// The line of `loading`, which also goes away when loading throws.
+struct LoadingLine {
+    LoadingLine() = default;
+    LoadingLine(LoadingLine&&) = delete;
+    ~LoadingLine() { clear(); }
+    void show(const std::string& text) {
+        std::cerr << '\r' + text + "\033[K" << std::flush;
+        open = true;
+    }
+    void clear() {
+        if (std::exchange(open, false))
+            std::cerr << "\r\033[K" << std::flush;
+    }
+    bool open = false;
+};
+
+}  // namespace
+
+std::function<void(int64_t, int64_t)> loading(const std::string& path) {
+    constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
+    if (!is_terminal(STDERR_FILENO))
+        return {};
+    return [what = as_line(path), line = std::make_shared<LoadingLine>(), drawn = Clock::time_point()](
+               int64_t done, int64_t all) mutable {
+        if (all < kLarge || (done < all && Clock::now() - drawn < kRedraw))
+            return;
+        drawn = Clock::now();
+        if (done == all)
+            return line->clear();
+        line->show(
+            join(what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion), " million numbers"));
+    };
 }
 
 }  // namespace plaingrad::kit

@@ -1,16 +1,21 @@
-// The plan printed before the first step of a training run: memory, disk space, and when it will end.
+// A training run on the terminal: the plan before its first step (memory, disk space, and when it will end),
+// and then its progress: one updated line with the curve of the loss, or occasional plain lines.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "apps/kit/check.h"
-#include "apps/kit/recorder.h"
+#include "apps/kit/report.h"
 #include "models/config.h"
 #include "nn/training.h"
 
 namespace plaingrad::kit {
 
-struct Plan {
+struct RunPlan {
     double activations = 0;  // bytes, of the largest batch
     double decoding = 0;     // bytes; never needed at the same time as the activations
     double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
@@ -18,15 +23,15 @@ struct Plan {
     const char* advice = "a smaller --batch needs less";
     std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
     bool validates = false;      // which takes time that the plan cannot know
-    Subject subject = {};        // what a page about the run shows (report.h)
-    Trial trial = {};            // what --check examines (check.h)
-    bool pretrained = false;     // whether the model has learned before: then its first loss may be small
-    double learning_rate = 0;    // the highest one
+    ReportModel report_model = {};  // what a page about the run shows (report.h)
+    Objective objective = {};       // what is learned (check.h)
+    bool pretrained = false;        // whether the model has learned before: then its first loss may be small
+    double learning_rate = 0;       // the highest one
     int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
 
     // The loss of a step's batch, without the step.
     autograd::Tensor try_batch(int64_t step) const {
-        return trial.loss(trial.examples(step), nn::Mode::train(autograd::Rng(0)));
+        return objective.loss(objective.examples(step), nn::Mode::train(autograd::Rng(0)));
     }
 };
 
@@ -45,6 +50,34 @@ void check_memory_to_open(double bytes);  // the same for weights that are only 
 // estimated from forward and backward passes over the batches of the next steps, for about a second; they do
 // not change the model. Throws Error if there is not enough memory.
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const Plan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
+                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
+
+class Progress {
+public:
+    // For steps done + 1 to total. Outside a terminal, prints a line for the first step, every `every` steps,
+    // and for the last.
+    Progress(int64_t total, int64_t every, int64_t done = 0);
+    ~Progress();
+    Progress(Progress&&) = delete;  // nor copied
+
+    // To be called after step `step` (from 1), with its loss and its number of target tokens.
+    void update(int64_t step, double loss, int64_t tokens);
+
+    // Prints a line that stays above the progress line.
+    void note(const std::string& text);
+
+private:
+    std::string line(int64_t step, double loss) const;
+    std::string curve(int width) const;
+
+    int64_t total_, every_, done_, tokens_ = 0;
+    std::vector<double> losses_;
+    bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
+};
+
+// Shows on a terminal how much of a large model was read, "gpt2: 62 of 124 million numbers", on a line that
+// goes away at the end.
+std::function<void(int64_t done, int64_t all)> loading(const std::string& path);
 
 }  // namespace plaingrad::kit

@@ -8,7 +8,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "autograd/base/check.h"
 #include "models/hugging_face/tensors.h"
 #include "nn/checkpoint/file.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/kit/options.h"
-#include "apps/kit/recorder.h"
+#include "apps/kit/report.h"
 #include "autograd/plain.h"
 #include "models/hugging_face.h"
 #include "models/run.h"

@@ -43,33 +43,17 @@ void be_silent() {
     close(nowhere);
 }
 
-// To the descriptor itself.
-void write_to(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(descriptor, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return;
-        text.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    }
-}
-
-// A stream may want a buffer first, when there is no memory left to have.
-void write_error(std::string_view text) {
-    if (std::cerr << text)
-        return;
-    std::cerr.clear();
-    write_to(STDERR_FILENO, text);
-}
-
 // If all processes have the same error, only process 0 should print it. So another process waits first: if
 // process 0 has the error, too, it prints it and ends all of them in that time. The same goes for the first
 // of several that have it, but not process 0.
 void complain_as_one(const std::string& line) {
-    if (!is_silent())
-        return write_error(line);
+    if (!is_silent()) {
+        std::cerr << line;
+        return;
+    }
     constexpr int64_t kTurns = 4;
     sleep(kPatience + static_cast<unsigned>(std::min(nn::started_rank() - 1, kTurns)));
-    write_to(said_to, autograd::join("process ", nn::started_rank(), ": ", line));
+    dprintf(said_to, "process %d: %s", static_cast<int>(nn::started_rank()), line.c_str());
 }
 
 int all_here = 1;
@@ -159,7 +143,7 @@ int run_in_team(const std::string& program, const char* called,
             throw;
         }
     };
-    const int status = run(program, called, std::ref(joins));  // a copy could fail, as in options.cpp
+    const int status = run(program, called, joins);
     all_end =
         all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
     if (team && team->size() > 1 && !all_end)
@@ -186,19 +170,12 @@ int run(const std::string& program, const char* called, const std::function<int(
     std::signal(SIGXFSZ, SIG_IGN);
     const auto complain = [&](const char* what, int status) {
         std::cout.flush();
-        try {
-            // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
-            constexpr std::size_t kBegin = 500, kEnd = 300;
-            std::string text = what;
-            if (text.size() > kBegin + kEnd)
-                text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
-            complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
-        } catch (const std::bad_alloc&) {  // not even for the message
-            const std::string_view as = called_as.empty() ? program : called_as;
-            for (const std::string_view part : {as.substr(as.rfind('/') + 1), std::string_view(": "),
-                                                std::string_view(what), std::string_view("\n")})
-                write_error(part);
-        }
+        // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
+        constexpr std::size_t kBegin = 500, kEnd = 300;
+        std::string text = what;
+        if (text.size() > kBegin + kEnd)
+            text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
+        complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
         return status;
     };
     const auto all_complain = [&](const char* what, int status) {  // process 0 stops, too, and says it

@@ -1,13 +1,25 @@
-// A conversation with a model on a terminal: lines are answered, and commands such as :next show how.
+// The lines of a pipe, and a conversation with a model on a terminal: lines are answered, and commands such
+// as :next show how.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::kit {
+
+// Says on standard error how many bytes were not text, if any.
+void report_replaced(const std::string& where, int64_t bytes);
+
+// Calls f(line, where) for each line of a stream, where is "standard input:3" if that is its name. Bytes that
+// are not text become U+FFFD, and are reported. Throws Error for a line that is no text (text::clean_line).
+// std::cin needs std::ios::sync_with_stdio(false): otherwise a read error looks like the end of the input.
+void for_each_line(std::istream& in, const std::string& name,
+                   const std::function<void(const std::string& line, const std::string& where)>& f);
 
 // A line as the model reads it, and what it has never seen there.
 struct Reading {
@@ -17,7 +29,7 @@ struct Reading {
 };
 
 struct Prompt {
-    std::string noun;                // what it knows: "word"
+    std::string noun = "token";      // what it knows
     std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
     std::function<Reading(const std::string& line)> read;
     // Prints to standard output. where: the line's place, for messages.

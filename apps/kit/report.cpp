@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 
+#include "apps/kit/plan.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/base/parallel.h"
@@ -12,18 +14,254 @@
 #include "autograd/base/version.h"
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
+#include "autograd/ops.h"
 #include "models/decoding.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
+namespace {
+
+using autograd::mapped;
+using autograd::Real;
+using autograd::Tensor;
+using nn::checkpoint::JsonText;
+
+constexpr int64_t kSnapshots = 10, kFewest = 3;
+constexpr int64_t kBytes = 1'000'000;       // of all attention weights in a page, a byte each
+constexpr char kAttention[] = "Attention";  // how the names of both kinds end
+constexpr std::size_t kBins = 40, kTokens = 150;
+
+// 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
+std::string bytes_of(const Tensor& weights) {
+    std::string bytes;
+    for (const Real w : weights.to_vector())
+        bytes += static_cast<char>(w > 0 ? std::max(1L, std::lround(255 * std::min<Real>(w, 1))) : 0);
+    return base64(bytes);
+}
+
+// Enough for a picture.
+JsonText brief(double value) { return JsonText::rounded(value, 4); }
+
+// A matrix of any numbers: [name,rows,most,bytes], where 1 stands for -most, 128 for 0, and 255 for most.
+JsonText matrix(const std::string& name, const Tensor& x) {
+    const Real most = max(reshape(abs(x), {-1}), 0).item() + Real(1e-30);
+    return JsonText::array({name, x.size(0), brief(static_cast<double>(most)),
+                            bytes_of((x * (127 / most) + Real(128)) / Real(255))});
+}
+
+// How values are spread, from the lowest to the highest: [name,lowest,highest,mean,deviation,counts].
+JsonText spread(const std::string& name, const Tensor& values) {
+    std::vector<Real> all = values.to_vector();
+    std::erase_if(all, [](Real x) { return !std::isfinite(x); });
+    if (all.empty())
+        return JsonText::array({name + ": nothing finite", 0, 0, 0, 0, JsonText::array({1})});
+    const auto [low, high] = std::minmax_element(all.begin(), all.end());
+    const double from = static_cast<double>(*low), width = std::max(static_cast<double>(*high) - from, 1e-30);
+    double sum = 0, squares = 0;
+    std::vector<int64_t> counts(kBins);
+    for (const Real value : all) {
+        const auto x = static_cast<double>(value);
+        sum += x;
+        squares += x * x;
+        ++counts[std::min(kBins - 1, static_cast<std::size_t>((x - from) / width * kBins))];
+    }
+    const auto n = static_cast<double>(all.size());
+    const double deviation = std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
+    return JsonText::array(
+        {name, brief(from), brief(from + width), brief(sum / n), brief(deviation), counts});
+}
+
+// The modules with their types and parameters, and the texts.
+std::vector<JsonText::Member> described(const ReportModel& s) {
+    std::vector<JsonText> modules;
+    for (const nn::NamedModule& m : s.modules) {
+        int64_t count = 0;
+        for (const nn::NamedParameter& p : s.parameters)
+            count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
+        modules.push_back(JsonText::array({m.name, m.type, count}));
+    }
+    const auto texts = mapped(s.texts, [](const ReportText& l) {
+        return JsonText::array({l.source, l.target});
+    });
+    return {{"modules", modules}, {"looks", texts}};
+}
+
+}  // namespace
+
+std::string base64(const std::string& bytes) {
+    constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        uint32_t group = 0;  // three bytes are four digits
+        for (std::size_t k = i; k < i + 3; ++k)
+            group = group << 8 | (k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0);
+        for (std::size_t k = 0; k < 4; ++k)
+            text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 63];
+    }
+    return text;
+}
+
+Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
+    return mapped(ids, [&](int32_t id) {
+        return static_cast<std::size_t>(id) < names.size() ? names[static_cast<std::size_t>(id)]
+                                                           : std::to_string(id);
+    });
+}
+
+autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions) {
+    return text.slice(0, std::min(positions, text.length()));
+}
+
+std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions) {
+    int64_t longest = 0;
+    for (autograd::Tokens& text : texts) {
+        text = first_of(text, positions);
+        longest = std::max(longest, text.length());
+    }
+    for (std::size_t i = 1; i < texts.size(); ++i)
+        if (texts[i].pad() != autograd::Tokens::kNoPadding)
+            texts[i] = autograd::Tokens::padded({texts[i].ids()}, texts[i].pad(), longest);
+    return texts;
+}
+
+Recorder::Recorder(ReportModel report_model, int64_t steps, const std::string& earlier, int64_t done)
+    : model_(std::move(report_model)), steps_(steps) {
+    autograd::TextReader lines(earlier);
+    for (std::string line; std::getline(lines, line);)
+        try {
+            const nn::checkpoint::Json row(line, "report.jsonl");
+            const std::string kind = row["kind"].text();
+            const int64_t step = row["step"].count();
+            if (step > done)
+                continue;
+            if (kind == "snapshot") {
+                snapshots_ = std::clamp(row["of"].count(), kFewest, kSnapshots);
+                last_ = step;
+            }
+            rows_.push_back({kind, step, line});
+        } catch (const nn::checkpoint::FileError&) {
+            continue;  // a damaged line is left out
+        }
+    if (rows_.empty())
+        add("model", 0, described(model_));
+}
+
+std::string Recorder::lines() const {
+    std::string all;
+    for (const Row& row : rows_)
+        all += row.line + '\n';
+    return all;
+}
+
+void Recorder::add(const std::string& kind, int64_t step, const std::vector<JsonText::Member>& members) {
+    std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
+    all.insert(all.end(), members.begin(), members.end());
+    int64_t replaced = 0;
+    rows_.push_back({kind, step, models::text::replace_invalid_utf8(JsonText::object(all).text, replaced)});
+}
+
+void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
+                    const std::map<std::string, double>& seconds) {
+    const auto times = mapped(seconds, [](const auto& s) {
+        return JsonText::array({s.first, brief(s.second)});
+    });
+    add("call", step, {{"facts", facts}, {"settings", settings}, {"seconds", times}});
+}
+
+void Recorder::scores(int64_t step) {
+    if (model_.scores)
+        for (const auto& [name, value] : model_.scores())
+            add("score", step, {{"name", name}, {"value", brief(value)}});
+}
+
+// Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
+bool Recorder::after_step(int64_t step) {
+    const int64_t n = std::max<int64_t>(1, snapshots_ - 1);
+    for (int64_t i = 0; i <= n; ++i)
+        if (step == steps_ * i * i / (n * n))
+            return snapshot(step);
+    return false;
+}
+
+// How many positions of each text fit into the page, in the fewest snapshots.
+int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
+    int64_t heads = 1;
+    for (const nn::NamedModule& m : model_.modules)
+        if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type.ends_with(kAttention))
+            heads += weights->size(1);
+    const int64_t squares = kBytes / kFewest / heads / std::ssize(model_.texts);
+    return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
+}
+
+bool Recorder::snapshot(int64_t step) {
+    if (step <= last_)
+        return false;
+    last_ = step;
+    const autograd::NoGrad no_grad;
+    std::vector<JsonText> attention, positions, values, weights;
+    int64_t bytes = 0, shown = 0;
+    for (std::size_t i = 0; i < model_.texts.size(); ++i) {
+        nn::Probe seen;
+        model_.texts[i].pass(nn::Mode::eval(&seen));
+        if (i == 0)
+            shown = positions_that_fit(seen);
+        for (const nn::NamedModule& m : model_.modules) {
+            const Tensor* const value = seen.find(m);
+            if (value == nullptr)
+                continue;
+            if (m.type.ends_with(kAttention)) {
+                const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
+                                       std::min(shown, value->size(3)));  // (1, H, T, S)
+                attention.push_back(JsonText::array({i, m.name, w.size(1), w.size(2), bytes_of(w)}));
+                bytes += w.numel();
+            } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
+                positions.push_back(matrix(m.name, *value));
+            } else if (i == 0) {
+                values.push_back(spread(m.name, *value));
+            }
+        }
+    }
+    for (const nn::NamedParameter& p : model_.parameters)
+        if (p.tensor.rank() >= 2)
+            weights.push_back(spread(p.name, p.tensor));
+    snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), kFewest, kSnapshots);
+    add("snapshot", step,
+        {{"of", snapshots_},
+         {"attention", attention},
+         {"positions", positions},
+         {"activations", values},
+         {"weights", weights}});
+    embedding(step);
+    if (model_.samples)
+        for (const std::string& text : model_.samples())
+            add("sample", step, {{"text", text}});
+    if (model_.confusion)
+        add("confusion", step, {{"classes", model_.classes}, {"counts", model_.confusion()}});
+    return true;
+}
+
+// Only the last one is kept.
+void Recorder::embedding(int64_t step) {
+    if (!model_.embedding.defined())
+        return;
+    Labels labels;
+    std::vector<int32_t> ids;
+    for (std::size_t i = 0; i < model_.tokens.size() && ids.size() < kTokens; ++i)
+        if (!model_.tokens[i].empty() && !model_.tokens[i].starts_with('<')) {
+            labels.push_back(model_.tokens[i]);
+            ids.push_back(static_cast<int32_t>(i));
+        }
+    if (ids.empty())
+        return;
+    const Tensor x = autograd::embedding(model_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
+    std::erase_if(rows_, [](const Row& row) { return row.kind == "embedding"; });
+    add("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
+}
 
 extern const std::string_view run_page;  // run_page.html, compiled in by the Makefile
 
 namespace {
-
-using autograd::mapped;
-using autograd::Tensor;
 
 constexpr int64_t kReload = 5;  // seconds
 constexpr std::string_view kData = "<script type=\"application/json\" id=\"data\">";
@@ -100,14 +338,14 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
     return text.replace(text.find(kData) + kData.size(), std::string_view("DATA").size(), data);
 }
 
-Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
-                   const Labels& names, const Labels& target_names) {
-    Subject s = about(model, model.src_embedding.tokens.table, names);
+ReportModel report_model_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
+                            const Labels& names, const Labels& target_names) {
+    ReportModel s = about(model, model.src_embedding.tokens.table, names);
     const std::vector<autograd::Tokens> sources = as_in_a_batch(mapped(texts, &models::Batch::src), 32);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
         const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
-        s.looks.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
+        s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
                            [=, &model](const nn::Mode& mode) { model(src, read, mode); }});
     }
     s.samples = [=, &model] {
@@ -122,10 +360,10 @@ Subject subject_of(const models::Transformer& model, const std::vector<models::B
     return s;
 }
 
-Report::Report(const models::Run& run, const Plan& plan)
+Report::Report(const models::Run& run, const RunPlan& plan)
     : run_(run),
       wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(plan.subject, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
+      recorder_(plan.report_model, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
     if (!run.folder.run.report.empty())

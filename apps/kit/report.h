@@ -1,18 +1,104 @@
 // --report FILE.html: a page that shows the run, written at its end and, if asked, while it goes on. What the
 // page needs is also kept in the run's folder, so that apps/report makes it afterwards.
 //
-//     kit::Run run(folder, run_model, options, {.subject = kit::subject_of(model, texts, names)});
+//     kit::Run run(folder, run_model, options, {.report_model = kit::report_model_of(model, texts, names)});
 //
 // It is one HTML file that needs nothing else, also no network: run_page.html with the data. It draws by its
 // own script; its policy allows that script and that style, by their hashes, and nothing else.
+//
+// What it shows is recorded as lines of JSON, which its script reads as they are, and so do other tools:
+//
+//     {"kind":"model","modules":[["encoder.layers.0.norm1","Norm",128],...],"looks":[...]}
+//     {"kind":"call","step":0,"facts":[["machine","..., 2 threads"],...],"settings":"--steps=9\n--",
+//      "seconds":[["encoder.layers.0.norm1",0.0123],...]}
+//     {"kind":"snapshot","step":100,"attention":[...],"values":[...]}
+//     {"kind":"embedding","step":100,"labels":["cat",...],"vectors":["",150,2.5,"AfS7..."]}
+//     {"kind":"sample","step":100,"text":"5 3 9 -> 9 3 5"}
+//     {"kind":"score","step":100,"name":"BLEU","value":31.2}
 #pragma once
 
-#include "apps/kit/plan.h"
-#include "apps/kit/recorder.h"
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "models/batch.h"
 #include "models/run.h"
+#include "nn/checkpoint/json.h"
+#include "nn/probe.h"
 
 namespace plaingrad::kit {
+using Labels = std::vector<std::string>;
+using Scores = std::vector<std::pair<std::string, double>>;
+
+// A text at which the page looks: its tokens as the model reads them, and a pass over it.
+struct ReportText {
+    Labels source, target = {};  // target: of an encoder-decoder
+    std::function<void(const nn::Mode& mode)> pass = {};
+};
+
+// What the recorder knows about a model, which must outlive it.
+struct ReportModel {
+    std::vector<nn::NamedModule> modules = {};
+    std::vector<nn::NamedParameter> parameters = {};
+    std::vector<ReportText> texts = {};
+    autograd::Tensor embedding = {};       // (V, d_model)
+    Labels tokens = {};                    // of its rows; those in <> are special and not shown
+    std::function<Labels()> samples = {};  // what the model writes now; asked at each snapshot
+    std::function<Scores()> scores = {};   // BLEU, ...; asked after validations
+    Labels classes = {};                   // of a classifier, with:
+    std::function<std::vector<std::vector<int64_t>>()> confusion = {};  // [true class][predicted class]
+};
+template <class Model>
+ReportModel about(const Model& model, const autograd::Tensor& embedding, const Labels& tokens) {
+    return {.modules = nn::modules(model),
+            .parameters = nn::parameters(model),
+            .embedding = embedding,
+            .tokens = tokens};
+}
+
+Labels names_of(const std::vector<int32_t>& ids, const Labels& names);
+autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions);
+// The texts' first positions; all but the first text, if it has padding, are padded to the longest.
+std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions);
+
+std::string base64(const std::string& bytes);
+
+class Recorder {
+public:
+    // earlier: the lines of a run that is resumed after step `done`. Those of later steps are dropped, as
+    // they will come again.
+    Recorder(ReportModel report_model, int64_t steps, const std::string& earlier = "", int64_t done = 0);
+
+    // To be called after each step, and before the first one with 0. Takes a snapshot if one is due: ten in
+    // the whole run, or fewer, of fewer positions, if the attention of many heads would make the page too
+    // large. Returns whether it did.
+    bool after_step(int64_t step);
+    bool snapshot(int64_t step);  // now, unless there is one of this step
+    // A call of the program: pairs of what and where it ran, the settings, as models::Settings keeps them,
+    // and the seconds that each layer takes in a training step.
+    void call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
+              const std::map<std::string, double>& seconds = {});
+    void scores(int64_t step);
+
+    std::string lines() const;
+
+private:
+    int64_t positions_that_fit(const nn::Probe& seen) const;
+    // A line of JSON, and what is asked about it.
+    struct Row {
+        std::string kind;
+        int64_t step;
+        std::string line;
+    };
+    void add(const std::string& kind, int64_t step,
+             const std::vector<nn::checkpoint::JsonText::Member>& members);
+    void embedding(int64_t step);
+
+    ReportModel model_;
+    int64_t steps_, snapshots_ = 10, last_ = -1;
+    std::vector<Row> rows_;
+};
 
 // The names of all ids below `size`: of the special ones, and name(id) of the others.
 template <class Name>
@@ -26,23 +112,16 @@ Labels token_names(int64_t size, const Name& name) {
 // A page about an encoder-decoder that looks at these texts, batches of one: at the attention of the first 32
 // positions, and at what the model answers. Or about a model with one stack: at the first 64 positions of
 // texts (1, T). All but the first are padded to the longest, as in a batch. names: of each id.
-Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
-                   const Labels& names, const Labels& target_names);
+ReportModel report_model_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
+                            const Labels& names, const Labels& target_names);
 template <class Model>
-Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& texts, const Labels& names) {
-    Subject s = about(model, model.backbone.embedding.tokens.table, names);
+ReportModel report_model_of(const Model& model, const std::vector<autograd::Tokens>& texts,
+                            const Labels& names) {
+    ReportModel s = about(model, model.backbone.embedding.tokens.table, names);
     for (const autograd::Tokens& text : as_in_a_batch(texts, 64))
-        s.looks.push_back(
+        s.texts.push_back(
             {names_of(text.ids(), names), {}, [=, &model](const nn::Mode& mode) { model(text, mode); }});
     return s;
-}
-
-// A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
-template <class BatchOf>
-Plan plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch, Subject subject) {
-    return {.activations = activation_bytes(model.config, tokens),
-            .subject = std::move(subject),
-            .trial = trial_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
 }
 
 struct PageRun {
@@ -58,12 +137,14 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
 // Before a page is written: throws Error if this file cannot be, or if it is something else than such a page.
 void check_page(const std::string& file);
 
+struct RunPlan;
+
 // Records a run that has a folder or a page, and writes both: the page at the end, and whenever the run goes
 // on after a snapshot or a validation. Does nothing for others.
 class Report {
 public:
     // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
-    Report(const models::Run& run, const Plan& plan);
+    Report(const models::Run& run, const RunPlan& plan);
 
     // To be called after each step, before a checkpoint is written.
     void after_step(const nn::StepReport& step);

@@ -67,7 +67,7 @@ models::Setting& add_file(Options& options, const std::string& name, const std::
     return row;
 }
 
-Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, Plan of)
+Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
     : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
     plan.validates = plan.validates || options.validate_every > 0;
     for (int64_t i = 0; i < 1000; ++i)

@@ -18,7 +18,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/report.h"
 #include "models/run.h"
 
@@ -36,9 +35,18 @@ models::Setting& add_file(
     std::string& file,
     bool (*is_no_file)(const std::string& text) = [](const std::string&) { return false; });
 
+// A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
+template <class BatchOf>
+RunPlan run_plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch,
+                    ReportModel report_model) {
+    return {.activations = activation_bytes(model.config, tokens),
+            .report_model = std::move(report_model),
+            .objective = objective_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
+}
+
 class Run : public models::Run {
 public:
-    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, Plan plan);
+    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, RunPlan plan);
 
     // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
     // Ctrl-C, throws Interrupted.
@@ -46,7 +54,7 @@ public:
     // The same for a program that saves by itself what was learned.
     bool ends();
 
-    Plan plan;
+    RunPlan plan;
 
 private:
     void begins() override;

@@ -83,7 +83,7 @@ public:
         pollfd output = {master_, POLLIN, 0};
         return poll(&output, 1, milliseconds) == 0;
     }
-    // Waits until the page that was drawn last, down to its last line (apps/kit/pager.cpp), has this text.
+    // Waits until the page that was drawn last, down to its last line (turn_pages), has this text.
     bool draws(const std::string& text) {
         while (!contains(screen(), text) || !contains(screen(), "q quits"))
             if (!more())

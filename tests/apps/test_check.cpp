@@ -41,8 +41,9 @@ struct Subject {
 
     const models::Transformer model{small("paper"), Rng(1)};
     models::RunModel run_model = models::run_model(model);
-    kit::Plan plan = {.trial = kit::trial_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
-                      .learning_rate = 0.01};
+    kit::RunPlan plan = {
+        .objective = kit::objective_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
+        .learning_rate = 0.01};
 
     // The lines of the questions that were not answered as expected, without what they usually mean.
     std::string odd() const {
@@ -81,24 +82,24 @@ TEST_CASE("check: a healthy model, whose weights it does not change", "[apps][ch
 
 TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     Subject s;
-    const auto logits = s.plan.trial.logits;
-    s.plan.trial.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
-        return cross_entropy(s.plan.trial.logits(e.inputs, mode), e.targets);
+    const auto logits = s.plan.objective.logits;
+    s.plan.objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+        return cross_entropy(s.plan.objective.logits(e.inputs, mode), e.targets);
     };
     std::string expected;
     SECTION("the first logits are too large") {
-        s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) { return 40 * logits(in, mode); };
+        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) { return 40 * logits(in, mode); };
         expected = "first loss;";
     }
     SECTION("training computes another loss: here without the causal mask") {
-        s.plan.trial.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+        s.plan.objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
             const Tensor x = logits(e.inputs, mode);
             return cross_entropy(x + Real(0.1) * mean(x, {1}, true), e.targets);
         };
         expected = "first loss;";
     }
     SECTION("a loss that is not a number") {
-        s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) {
+        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) * Tensor::full({}, NAN);
         };
         expected = "first loss;one batch by heart;without its input;learning rate;";
@@ -114,27 +115,27 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     SECTION("answers come from elsewhere: here from the number of the row") {
         const Tensor known = Tensor::zeros({16, 3, 11}).require_grad();
         s.run_model.parameters.push_back({"known", known});
-        s.plan.trial.logits = [&, known](const auto& in, const nn::Mode& mode) {
+        s.plan.objective.logits = [&, known](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) + (in[1].length() == 3 ? 50 * known : Tensor::zeros({}));
         };
         expected = "without its input;saved and loaded;";  // which it cannot be
     }
     SECTION("no causal mask") {
-        s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) {
+        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
             const Tensor x = logits(in, mode);
             return x + Real(0.1) * mean(x, {1}, true);
         };
         expected = "the future;padding;";
     }
     SECTION("an input that is not shifted") {
-        s.plan.trial.examples = [](int64_t i) {
+        s.plan.objective.examples = [](int64_t i) {
             const Tokens read = kit::examples_of(Subject::batch(i)).inputs[1];
             return kit::Examples{{read, read}, read};
         };
         expected = "the future;";
     }
     SECTION("padding that is seen") {
-        s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) {
+        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits({Tokens(in[0].batch(), in[0].length(), in[0].ids()), in[1]}, mode);
         };
         expected = "padding;";
@@ -214,7 +215,7 @@ struct Told : Subject {
     Told() {
         run_model.parameters = {{"logit", logit}};
         plan.learning_rate = 0.1;
-        plan.trial.examples = [this](int64_t step) {
+        plan.objective.examples = [this](int64_t step) {
             asked = step;
             const auto texts = [](int32_t id) {
                 std::vector<int32_t> ids;
@@ -224,16 +225,16 @@ struct Told : Subject {
             };
             return kit::Examples{{texts(6)}, texts(4)};
         };
-        plan.trial.logits = [this](const auto& in, const nn::Mode&) {
+        plan.objective.logits = [this](const auto& in, const nn::Mode&) {
             std::vector<Real> right;
             for (int64_t i = 0; i < 16 * in[0].length() * 11; ++i)
                 right.push_back(Real(i % 11 == 4 + i / (11 * in[0].length()) % 2));
             return logit * Tensor::from({16, in[0].length(), 11}, right);
         };
-        plan.trial.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
+        plan.objective.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
             return mode.training && training_loss
                        ? training_loss(asked)
-                       : cross_entropy(plan.trial.logits(e.inputs, mode), e.targets);
+                       : cross_entropy(plan.objective.logits(e.inputs, mode), e.targets);
         };
     }
     // So that a first loss is this.
@@ -277,8 +278,8 @@ TEST_CASE("check: a first loss may be half of what a guess costs, and 2.5 more",
 TEST_CASE("check: without its input a loss may be 5 % below what is possible, and no more", "[apps][check]") {
     for (const auto& [part, is_odd] : {std::pair(0.96, false), std::pair(0.94, true)}) {
         Told s;
-        const auto told = s.plan.trial.loss;
-        s.plan.trial.loss = [&, of = part](const kit::Examples& e, const nn::Mode& mode) {
+        const auto told = s.plan.objective.loss;
+        s.plan.objective.loss = [&, of = part](const kit::Examples& e, const nn::Mode& mode) {
             const std::vector<int32_t>& ids = e.inputs[0].ids();
             const bool blank = std::count(ids.begin(), ids.end(), ids[0]) == std::ssize(ids);
             return blank ? s.full(of * std::log(2.0)) : told(e, mode);  // of two answers
@@ -321,7 +322,7 @@ TEST_CASE("check: it learns with the paper's Adam, and the rates that it tries",
     *s.logit.mutable_data() = 0;
     const auto almost_flat = [&](double loss) { return Real(1e-9) * s.logit + s.full(loss); };
     std::vector<Real> learned, tried;  // the weight before each step
-    s.plan.trial.loss = [&](const kit::Examples&, const nn::Mode& mode) {
+    s.plan.objective.loss = [&](const kit::Examples&, const nn::Mode& mode) {
         if (mode.training) {
             tried.push_back(s.logit.item());
             return almost_flat(s.asked < 2 ? 1 : 1e3);

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "apps/kit/picture.h"
-#include "apps/programs/explain/pager.h"
+#include "apps/programs/explain/page.h"
 #include "tests/apps/run.h"
 #include "tests/apps/terminal.h"
 #include "tests/catch.h"

@@ -71,15 +71,11 @@ TEST_CASE("classify predicts with a folder from Hugging Face, in a pipe and on t
     CHECK(many.status == 0);
     CHECK(many.out == wanted);
 
-    l.pairs = true;
-    const Result pair = run("classify", {"predict", folder.path, "--pair"}, {.input = "a day\tthe night\n"});
-    CHECK(pair.out == line_of("a day\tthe night"));
-    CHECK(pair.out != run("classify", {"predict", folder.path, "a day\tthe night"}).out);
-    const Result late =
-        run("classify", {"predict", folder.path, "--pair"}, {.input = "a day\tthe night\na day\n"});
-    CHECK(late.out == pair.out);
-    CHECK(late.status == 1);
-    CHECK(contains(late.err, "standard input:2: --pair needs two texts with one tab between them\n"));
+    // A pair, and a text alone.
+    const Result pair =
+        run("classify", {"predict", folder.path}, {.input = "a day\tthe night\na day the night\n"});
+    CHECK(pair.out == line_of("a day\tthe night") + line_of("a day the night"));
+    CHECK(lines_of(pair.out)[0] != lines_of(pair.out)[1]);
 }
 
 TEST_CASE("classify says what of a folder's texts it leaves out", "[apps][classify][hugging_face]") {
@@ -107,8 +103,6 @@ TEST_CASE("classify measures a folder from Hugging Face, and shows what it conta
     CHECK(contains(r.out, "accuracy 50.0 %: 1 of 2 texts\n"));
     refused("classify", 1, {"eval", folder.path, folder.write("e.tsv", "mad\ta day\n")},
             "e.tsv:1: the label 'mad' is not among those that were learned: sad, glad, in between");
-    refused("classify", 1, {"eval", folder.path, folder.write("e.tsv", "sad\ta day\n"), "--pair"},
-            "e.tsv:1: --pair needs two texts");
     const Result info = run("classify", {"info", folder.path});
     CHECK(info.status == 0);
     CHECK(contains(info.out, ": bert\n"));
@@ -152,7 +146,8 @@ TEST_CASE("classify refuses folders that it cannot use, and pairs for its own mo
     REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
                              "--validation", "0", "--save", own / "m"})
                 .status == 0);
-    refused("classify", 1, {"predict", own / "m", "--pair", "x\ty"}, "this model reads one text at a time");
+    CHECK(run("classify", {"predict", own / "m", "x\ty"}).out ==
+          run("classify", {"predict", own / "m", "x y"}).out);
 }
 
 TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
@@ -262,13 +257,14 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     CHECK(contains(typed(labels, "the day"), "sad=0."));
     labels.type("\x04");
     CHECK(labels.status() == 0);
-    Terminal pairs("classify", {"predict", classifier.path, "--pair"});
-    REQUIRE(pairs.says("type two texts with a tab between"));
+    Terminal pairs("classify", {"predict", classifier.path});
+    REQUIRE(pairs.says("\r> "));
     pairs.type("the day\ta nighx");
     REQUIRE(pairs.says("> the day→a nighx"));
     pairs.type("\x7ft\n");
     CHECK(pairs.says("sad=0."));
     REQUIRE(pairs.says("\r> "));
+    CHECK(contains(typed(pairs, ":attention"), "the attention of a pair is not shown"));
     pairs.type("the → day\ta night\n");  // an arrow is no tab
     CHECK(pairs.says("sad=0."));
     pairs.type("\x04");

@@ -156,13 +156,10 @@ TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][c
     for (int i = 0; i < 60; ++i)
         text += i % 2 == 0 ? "glad\tlovely\tawful\n" : "sad\tawful\tlovely\n";
     const std::string data = all.write("pairs", text);
-    const Result r = tuned(data, masked.path, {"--pair", "--save", all / "out"});
+    const Result r = tuned(data, masked.path, {"--save", all / "out"});
     INFO(r.err);
     CHECK(contains(r.out, "accuracy 100.0 %: 60 of 60 texts\n"));
-    CHECK(run("classify", {"eval", all / "out", data, "--pair"}).out == r.out);
-    const Result wrong = tuned(all.write("moods", moods(8)), masked.path, {"--pair"});
-    CHECK(wrong.status == 1);
-    CHECK(contains(wrong.err, "moods:1: --pair needs two texts with one tab between them\n"));
+    CHECK(run("classify", {"eval", all / "out", data}).out == r.out);
 }
 
 TEST_CASE("classify learns from no text that names the token that pads", "[apps][classify][fine_tuning]") {
@@ -189,7 +186,7 @@ TEST_CASE("classify learns from no text that names the token that pads", "[apps]
     CHECK(held_out.status == 0);
 }
 
-TEST_CASE("classify refuses what a folder decides, and --pair without one", "[apps][classify][fine_tuning]") {
+TEST_CASE("classify refuses what a folder decides", "[apps][classify][fine_tuning]") {
     const Folder masked, all;
     write_bert<models::MaskedLanguageModel>(masked);
     const std::string data = all.write("moods", moods(8));
@@ -202,7 +199,6 @@ TEST_CASE("classify refuses what a folder decides, and --pair without one", "[ap
         CHECK(one_line(r.err, "classify: "));
         CHECK(contains(r.err, part));
     };
-    refused(2, {"--pair"}, "--pair needs --from FOLDER");
     refused(2, {"--from", masked.path, "--layers", "2"}, "--layers is decided by the folder given to --from");
     refused(2, {"--from", masked.path, "--keep-case"}, "--keep-case is decided by the folder");
     refused(1, {"--from", all.path}, "config.json: cannot be opened");

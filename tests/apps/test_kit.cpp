@@ -506,15 +506,6 @@ TEST_CASE("errors become exit statuses", "[kit]") {
           "needs less\np: too little\n");
 }
 
-TEST_CASE("an error is said even if the stream has failed", "[kit]") {
-    const std::string said = tests::printed_by([] {
-        std::cerr.setstate(std::ios::badbit);
-        kit::run("p", "", []() -> int { throw autograd::Error("no memory"); });
-    });
-    CHECK(std::cerr.good());
-    CHECK(said == "p: no memory\n");
-}
-
 // A program with the baseline's kernels alone: these, and what picks a set, come before the library.
 TEST_CASE("a set of kernels that the processor has and the build lacks is told", "[apps][kit][dispatch]") {
     const std::string best = autograd::kernels::available()[0];

@@ -2,7 +2,6 @@
 // points at or moves changes what is drawn.
 #include "apps/kit/report.h"
 
-#include "apps/kit/report.h"
 #include "models/transformer.h"
 #include "tests/apps/browser.h"
 #include "tests/apps/run.h"
@@ -27,12 +26,12 @@ std::string lines_of(const std::string& sample, const std::string& label) {
     const models::Transformer model(small("paper"), autograd::Rng(1));
     const models::Batch text = {padded({{4, 5, 6, 2}}), padded({{1, 6, 5, 2}})};
     const kit::Labels names = {"<pad>", "<sos>", "<eos>", "<unk>", "a", label, "c"};
-    kit::Subject subject = kit::subject_of(model, {text, text}, names, names);
-    subject.samples = [&] { return kit::Labels{sample}; };
-    subject.scores = [] { return kit::Scores{{"BLEU", 30.5}}; };
-    subject.classes = {"weather", "music"};
-    subject.confusion = [] { return std::vector<std::vector<int64_t>>{{9, 1}, {0, 12}}; };
-    kit::Recorder recorder(subject, 81);
+    kit::ReportModel report_model = kit::report_model_of(model, {text, text}, names, names);
+    report_model.samples = [&] { return kit::Labels{sample}; };
+    report_model.scores = [] { return kit::Scores{{"BLEU", 30.5}}; };
+    report_model.classes = {"weather", "music"};
+    report_model.confusion = [] { return std::vector<std::vector<int64_t>>{{9, 1}, {0, 12}}; };
+    kit::Recorder recorder(report_model, 81);
     recorder.call(0, {{"program", "test"}, {"folder", ""}}, "--steps=81\n--",
                   {{"", 1e-3}, {"encoder.layers.0.norm1", 2e-3}, {"decoder.layers.1.feed_forward", 7e-3}});
     for (int step = 0; step <= 81; ++step) {
@@ -309,7 +308,7 @@ TEST_CASE(
     const Ids ids(32, 5);
     const models::Batch text = {padded({ids}), padded({ids})};
     const kit::Labels names(11, "word");
-    kit::Recorder recorder(kit::subject_of(model, {text, text, text}, names, names), 100);
+    kit::Recorder recorder(kit::report_model_of(model, {text, text, text}, names, names), 100);
     for (int step = 0; step <= 100; ++step)
         recorder.after_step(step);
     const std::string page = kit::html_page("a run", {{"", log_text(), recorder.lines()}});
@@ -334,12 +333,12 @@ TEST_CASE("page: masks show padding and the future, heads only the text", "[apps
     const models::Batch longer = {padded({{4, 5, 6, 7, 8, 2}}), padded({{1, 6, 5, 2}})},
                         shorter = {padded({{4, 5, 6, 2}}), padded({{1, 6, 2}})};
     const kit::Labels names = {"<pad>", "<sos>", "<eos>", "<unk>", "a", "b", "c", "d", "e"};
-    const kit::Subject subject = kit::subject_of(model, {longer, shorter}, names, names);
-    CHECK(subject.looks[0].source == kit::Labels{"a", "b", "c", "d", "e", "<eos>"});
-    CHECK(subject.looks[1].source == kit::Labels{"a", "b", "c", "<eos>", "<pad>", "<pad>"});
+    const kit::ReportModel report_model = kit::report_model_of(model, {longer, shorter}, names, names);
+    CHECK(report_model.texts[0].source == kit::Labels{"a", "b", "c", "d", "e", "<eos>"});
+    CHECK(report_model.texts[1].source == kit::Labels{"a", "b", "c", "<eos>", "<pad>", "<pad>"});
     if (chromium().empty())
         SKIP("there is no Chromium");
-    kit::Recorder recorder(subject, 1);
+    kit::Recorder recorder(report_model, 1);
     recorder.after_step(0);
     const Folder folder;
     Browser browser;

@@ -88,10 +88,10 @@ TEST_CASE("prompt: a line that is wider than the terminal is shown around the cu
     CHECK(t.status() == 130);
 }
 
-TEST_CASE("prompt: a tree may be narrower than the list that --n-best asks for", "[apps][prompt]") {
+TEST_CASE("prompt: a tree may be narrower than the list that --n asks for", "[apps][prompt]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
-    Talk t("toy_translate", {"--n-best", "3"});
+    Talk t("toy_translate", {"--n", "3"});
     answer(t, "hello world");
     CHECK(contains(answer(t, ":beam 2"), "\n  <sos>  0.00\n"));
 }
@@ -113,7 +113,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     CHECK(contains(tree, "\n  <sos>  0.00\n"));
     CHECK(contains(tree, "monde <eos>  "));
     // The scores are those of the search itself.
-    const Words best = lines_of(run("toy_translate", {"--beam", "2", "--n-best", "2", "hello world"}).out);
+    const Words best = lines_of(run("toy_translate", {"--beam", "2", "--n", "2", "hello world"}).out);
     const std::string after_first = tree.substr(tree.find("   score ") + 9);
     CHECK(std::abs(std::stod(after_first) - number_after(best[best.size() - 2], "  (")) < 0.0006);
     CHECK(std::abs(number_after(after_first, "   score ") - number_after(best.back(), "  (")) < 0.0006);

@@ -28,11 +28,11 @@ TEST_CASE("recorder: bytes as text", "[kit][page]") {
 TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
           "[kit][page]") {
     const auto snapshot = [](const std::vector<autograd::Real>& values) {
-        kit::Subject subject;
+        kit::ReportModel report_model;
         const auto size = static_cast<int64_t>(values.size());
-        subject.parameters = {{"w", nn::Parameter(Tensor::from({1, size}, values))}};
-        subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-        kit::Recorder recorder(subject, 10);
+        report_model.parameters = {{"w", nn::Parameter(Tensor::from({1, size}, values))}};
+        report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+        kit::Recorder recorder(report_model, 10);
         CHECK(recorder.snapshot(0));
         CHECK_FALSE(recorder.snapshot(0));  // there is one
         return recorder.lines();
@@ -48,12 +48,12 @@ TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no n
 }
 
 TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[kit][page]") {
-    kit::Subject subject;
-    subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    kit::Recorder whole(subject, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
+    kit::ReportModel report_model;
+    report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    kit::Recorder whole(report_model, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
     for (const int64_t step : {0, 1, 4, 9})
         CHECK(whole.after_step(step));
-    kit::Recorder resumed(subject, 81, whole.lines(), 4);
+    kit::Recorder resumed(report_model, 81, whole.lines(), 4);
     CHECK_FALSE(resumed.after_step(4));  // which it has; the one after step 9 will come again
     for (int64_t step = 5; step <= 9; ++step)
         CHECK(resumed.after_step(step) == (step == 9));
@@ -61,7 +61,7 @@ TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[ki
 
     // Only three fit into the page, as the model has many heads.
     const std::string few = std::regex_replace(whole.lines(), std::regex("\"of\":10,"), "\"of\":3,");
-    kit::Recorder with_few(subject, 80, few, 9);
+    kit::Recorder with_few(report_model, 80, few, 9);
     for (int64_t step = 9; step <= 20; ++step)
         CHECK(with_few.after_step(step) == (step == 20));
 }
@@ -86,11 +86,11 @@ TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]
 }
 
 TEST_CASE("recorder: the numbers of a matrix in bytes, from the lowest to the highest", "[kit][page]") {
-    kit::Subject subject;
-    subject.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
-    subject.tokens = {"<pad>", "a", "b"};
-    subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    kit::Recorder recorder(subject, 10);
+    kit::ReportModel report_model;
+    report_model.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
+    report_model.tokens = {"<pad>", "a", "b"};
+    report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    kit::Recorder recorder(report_model, 10);
     CHECK(recorder.snapshot(0));
     // 1, 128, 255; 255, 1, 128
     CHECK(contains(recorder.lines(), R"("labels":["a","b"],"vectors":["",2,2,"AYD//wGA"]})"));
@@ -101,10 +101,10 @@ TEST_CASE("recorder: a page looks at the first 64 positions of a model with one 
     config.max_length = 100;
     const models::LanguageModel model(config, autograd::Rng(1));
     const std::vector<int32_t> ids(70, 5);
-    const kit::Subject subject =
-        kit::subject_of(model, {Tokens(1, 70, ids), Tokens(1, 3, {4, 5, 6})}, {"<pad>", "<sos>"});
-    CHECK(subject.looks[0].source == kit::Labels(64, "5"));
-    CHECK(subject.looks[1].source == kit::Labels{"4", "5", "6"});
+    const kit::ReportModel report_model =
+        kit::report_model_of(model, {Tokens(1, 70, ids), Tokens(1, 3, {4, 5, 6})}, {"<pad>", "<sos>"});
+    CHECK(report_model.texts[0].source == kit::Labels(64, "5"));
+    CHECK(report_model.texts[1].source == kit::Labels{"4", "5", "6"});
 }
 
 static const models::RunOptions kThousand = {.steps = 1000, .learning_rate = [](int64_t) { return 0.1; }};
@@ -116,10 +116,10 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     models::Settings none;
     const models::RunFolder of_run("p", {.save = folder / "run"}, none);
     const models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}}, kThousand);
-    kit::Plan plan;
-    plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    plan.trial.examples = [](int64_t) { return kit::Examples(); };
-    plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) {  // two ops after the first, 20 ms each
+    kit::RunPlan plan;
+    plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    plan.objective.examples = [](int64_t) { return kit::Examples(); };
+    plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) {  // two ops after the first, 20 ms each
         Tensor y = x.tensor() * x.tensor();
         for (int i = 0; i < 2; ++i) {
             usleep(20'000);
@@ -127,7 +127,7 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
         }
         return sum(y);
     };
-    plan.subject.scores = [] { return kit::Scores{{"BLEU", 12.5}}; };
+    plan.report_model.scores = [] { return kit::Scores{{"BLEU", 12.5}}; };
     kit::Report report(run, plan);
     report.after_step({.step = 4});
     CHECK_FALSE(std::filesystem::exists(folder / "run/report.jsonl"));  // nothing is new
@@ -158,10 +158,10 @@ TEST_CASE(
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = page}, none);
     const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
-    kit::Plan plan;
-    plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    plan.trial.examples = [](int64_t) { return kit::Examples(); };
-    plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
+    kit::RunPlan plan;
+    plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    plan.objective.examples = [](int64_t) { return kit::Examples(); };
+    plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
     kit::Report report(run, plan);  // whose snapshots are after steps 0, 12, ...
     const auto is_written = [&](int64_t step, std::optional<double> validation = {}) {
         std::filesystem::remove(page);
@@ -184,7 +184,7 @@ TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = mine}, none);
     const models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}}, kThousand);
-    CHECK(contains(error_of([&] { kit::Report(run, kit::Plan()); }),
+    CHECK(contains(error_of([&] { kit::Report(run, kit::RunPlan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));
     CHECK(content(mine) == "mine");
 }

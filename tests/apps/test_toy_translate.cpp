@@ -192,8 +192,8 @@ TEST_CASE("toy_translate translates standard input", "[apps][toy_translate]") {
         "toy_translate: standard input:2: a sentence of 600 words is longer than this model's limit of 512");
 }
 
-TEST_CASE("toy_translate --n-best shows several translations with their scores", "[apps][toy_translate]") {
-    const Result r = toy_translate(french({"--n-best", "3", "--beam", "4", "thank you"}));
+TEST_CASE("toy_translate --n shows several translations with their scores", "[apps][toy_translate]") {
+    const Result r = toy_translate(french({"--n", "3", "--beam", "4", "thank you"}));
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     const Words out = answers(r);
@@ -218,8 +218,8 @@ TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps
     const auto found = [](const Words& begin, const Words& more) {
         return answers(toy_translate(joined(joined(begin, {"thank you"}), more)));
     };
-    const Words wide = {"--beam", "5", "--n-best", "5"}, plain = joined(wide, {"--alpha", "0"}),
-                usual = {"--n-best", "3"}, again = {"--resume", run};
+    const Words wide = {"--beam", "5", "--n", "5"}, plain = joined(wide, {"--alpha", "0"}),
+                usual = {"--n", "3"}, again = {"--resume", run};
     const Words of_wide = found(kFrench, wide), of_plain = found(kFrench, plain),
                 three = found(kFrench, usual);
     REQUIRE((of_wide.size() == 5 && of_plain.size() == 5 && three.size() == 3));
@@ -268,9 +268,9 @@ TEST_CASE("toy_translate refuses wrong options with one line", "[apps][toy_trans
     refused({"--epochs", "9223372036854775807"}, "--epochs needs a whole number from 1 to 1000000000");
     refused({"--lr", "two"}, "--lr needs a number from 0 to 1: got 'two'");
     refused({"--beam", "0"}, "--beam needs a whole number from 1 to 1000: got '0'");
-    refused({"--n-best", "0"}, "--n-best needs a whole number from 1 to 1000: got '0'");
-    refused({"--n-best", "4"}, "--n-best 4 must not be larger than --beam 3");
-    refused({"--n-best=2", "--beam=1"}, "--n-best 2 must not be larger than --beam 1");
+    refused({"--n", "0"}, "--n needs a whole number from 1 to 1000: got '0'");
+    refused({"--n", "4"}, "--n 4 must not be larger than --beam 3");
+    refused({"--n=2", "--beam=1"}, "--n 2 must not be larger than --beam 1");
     refused({"--alpha", "-0.5"}, "--alpha needs a number from 0 to 10: got '-0.5'");
     refused({"--threads", "0"}, "--threads needs a whole number from 1 to 1024: got '0'");
 }
@@ -280,8 +280,8 @@ TEST_CASE("toy_translate --help", "[apps][toy_translate]") {
     CHECK(r.status == 0);
     CHECK(r.err.empty());
     for (const char* option :
-         {"SENTENCE...", "--pairs en-fr|en-es|FILE", "--preset ", "--epochs N", "--lr X", "--beam N",
-          "--n-best N", "--alpha X", "--seed N", "--threads N", "--help", "\n  ./apps/toy_translate\n",
+         {"SENTENCE...", "--pairs en-fr|en-es|FILE", "--preset ", "--epochs N", "--lr X", "--beam N", "--n N",
+          "--alpha X", "--seed N", "--threads N", "--help", "\n  ./apps/toy_translate\n",
           "\n  ./apps/toy_translate --pairs en-es \"the cat is black\"\n      el gato es negro\n"}) {
         CAPTURE(option);
         CHECK(contains(r.out, option));

@@ -28,7 +28,7 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
     CHECK(r.out == "zwei eins.\n\ndrei fünf sechs.\n");
     CHECK(translate({"run", f.run, f.folder.write("in.txt", input.input)}).out == r.out);
     CHECK(translate({"run", f.run, "--batch", "1", "--beam", "2"}, input).out == r.out);
-    const Result best = translate({"run", f.run, "--n-best", "2"}, input);
+    const Result best = translate({"run", f.run, "--n", "2"}, input);
     CHECK(best.out.starts_with("0 ||| zwei eins. ||| -"));
     CHECK(std::count(best.out.begin(), best.out.end(), '\n') == 5);
 
@@ -88,8 +88,7 @@ TEST_CASE("translate run counts lines on, however many it translates together", 
             lines += "one ";
         lines += i == 15 ? "猫\n" : "one\n";
     }
-    const Result r =
-        translate({"run", f.run, "--batch", "1", "--beam", "1", "--n-best", "1"}, {.input = lines});
+    const Result r = translate({"run", f.run, "--batch", "1", "--beam", "1", "--n", "1"}, {.input = lines});
     INFO(r.err);
     REQUIRE(r.status == 0);
     std::istringstream out(r.out);
@@ -107,7 +106,7 @@ TEST_CASE("translate run --scores writes the score of each translation, and a ta
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
     const With input = {.input = "one.\ntwo three.\n"};
-    const Words listed = lines_of(translate({"run", f.run, "--n-best", "1"}, input).out);
+    const Words listed = lines_of(translate({"run", f.run, "--n", "1"}, input).out);
     REQUIRE(listed.size() == 2);
     std::string expected;
     for (const std::string& line : listed) {  // 0 ||| text ||| score
@@ -117,8 +116,7 @@ TEST_CASE("translate run --scores writes the score of each translation, and a ta
     CHECK(translate({"run", f.run, "--scores"}, input).out == expected);
 }
 
-TEST_CASE("translate run --align: behind the translations of --n-best and of --scores, too",
-          "[apps][translate]") {
+TEST_CASE("translate run --align: behind the translations of --n and of --scores, too", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
     const auto lines = [&](const Words& more) {
@@ -126,7 +124,7 @@ TEST_CASE("translate run --align: behind the translations of --n-best and of --s
     };
     const Words aligned = lines({"--align"});
     REQUIRE(aligned.size() == 2);
-    for (const Words& words : {Words{"--n-best", "1"}, Words{"--scores"}}) {
+    for (const Words& words : {Words{"--n", "1"}, Words{"--scores"}}) {
         Words expected = lines(words);
         REQUIRE(expected.size() == 2);
         for (std::size_t i = 0; i < 2; ++i)

@@ -135,7 +135,7 @@ TEST_CASE("translate: what continues a run that has ended, and that it ends no e
     REQUIRE(translate(f.train({"--save", f.run, "--steps", "30"})).status == 0);
     const std::string last = f.file("run", "last.safetensors");
     CHECK(contains(translate({"train", "--resume", f.run, "--save-every", "7"}).err,
-                   "a larger --steps continues it\n"));
+                   "a larger --steps or, if --patience ended it, a larger --patience continues it\n"));
     refused(2, translate({"train", "--resume", f.run, "--steps", "10"}),
             "this run has done 30 steps already; it cannot end after 10");
     CHECK(f.file("run", "last.safetensors") == last);
@@ -152,7 +152,7 @@ TEST_CASE("translate: what continues a run that its steps and its patience ended
             CHECK(line.size() <= 75);  // leaves room for longer numbers in 80 columns
     CHECK(contains(r.err, " without validation, until "));
     CHECK(contains(translate({"train", "--resume", f.run, "--patience", "1"}).err,
-                   "a larger --steps together with a larger --patience continues it"));
+                   "if --patience ended it, a larger --patience continues it"));
 }
 
 TEST_CASE("translate locks a folder before it reads its files", "[apps][translate]") {

@@ -7,7 +7,6 @@
 
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text.h"
 #include "tests/apps/of_two.h"
@@ -22,7 +21,7 @@ using autograd::Tensor;
 namespace {
 
 // The sum of a parameter, as if it were the loss of 24 tokens; tells of which step.
-kit::Trial trial_of(const nn::Parameter& x, const std::function<void(int64_t step)>& tell) {
+kit::Objective objective_of(const nn::Parameter& x, const std::function<void(int64_t step)>& tell) {
     return {.loss = [x = x.tensor()](const kit::Examples&, const nn::Mode&) { return autograd::sum(x); },
             .examples =
                 [tell](int64_t step) {
@@ -37,14 +36,14 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder folder("p", {}, none);
-    const kit::Trial trial = trial_of(x, [](int64_t) {});
+    const kit::Objective objective = objective_of(x, [](int64_t) {});
     kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
-                 {.trial = trial, .plain_lines_every = 1000});
+                 {.objective = objective, .plain_lines_every = 1000});
     try {
         while (run.next()) {
-            run.learn(trial.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
-                return nn::StepLoss{trial.loss(part, mode), 3};
+            run.learn(objective.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
+                return nn::StepLoss{objective.loss(part, mode), 3};
             });
             if (run.validates())
                 run.validated(validation_loss());
@@ -158,8 +157,8 @@ TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit]
     nn::Adam adam({{"x", x}});
     const nn::DataParallel parallel(adam.parameters());
     std::vector<int64_t> tried;
-    kit::Plan plan;
-    plan.trial = trial_of(x, [&](int64_t step) { tried.push_back(step); });
+    kit::RunPlan plan;
+    plan.objective = objective_of(x, [&](int64_t step) { tried.push_back(step); });
     const auto printed = [&] {
         return printed_by(
             [&] { kit::print_plan(parallel, adam.parameters(), plan, false, 7, 100, 1'000'000'000'000); });
@@ -190,8 +189,8 @@ TEST_CASE("plan: the time in which a batch is made is not measured", "[kit][trai
     const std::vector<nn::NamedParameter> parameters = {{"x", x}};
     const nn::DataParallel parallel(parameters);
     std::vector<int64_t> tried;
-    kit::Plan plan;
-    plan.trial = trial_of(x, [&](int64_t step) {
+    kit::RunPlan plan;
+    plan.objective = objective_of(x, [&](int64_t step) {
         tried.push_back(step);
         usleep(step == 8 ? 1'100'000 : 0);  // longer than the plan measures
     });
@@ -202,8 +201,8 @@ TEST_CASE("plan: the time in which a batch is made is not measured", "[kit][trai
 TEST_CASE("plan: how many parts each process of a team has", "[kit][training]") {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     OfTwo team;
-    kit::Plan plan;
-    plan.trial = trial_of(x, [](int64_t) {});
+    kit::RunPlan plan;
+    plan.objective = objective_of(x, [](int64_t) {});
     for (const auto& [parts, each] : {std::pair<int64_t, std::string>{4, "2 parts"}, {3, "1 or 2 parts"}}) {
         const std::vector<nn::NamedParameter> parameters = {{"x", x}};
         const nn::DataParallel parallel(parameters, team, parts);

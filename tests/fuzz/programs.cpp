@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/recorder.h"
 #include "apps/kit/report.h"
 #include "apps/programs/classify/options.h"
 #include "apps/programs/fill/train.h"

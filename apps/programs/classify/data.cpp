@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "apps/kit/pipe.h"
+#include "apps/kit/prompt.h"
 #include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 #include "models/settings.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "apps/kit/insight.h"
-#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/text.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
@@ -108,17 +108,6 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
                           ", read only that far: ", cut, "\n");
 }
 
-void set_pairs(Labeller& l, const std::string& path, bool pairs) {
-    check(!pairs || l.model.config.token_types >= 2, path,
-          ": this model reads one text at a time; leave out --pair");
-    l.pairs = pairs;
-}
-
-void check_pair(const Labeller& l, const Example& e) {
-    check(!l.pairs || std::count(e.text.begin(), e.text.end(), '\t') == 1, e.where,
-          ": --pair needs two texts with one tab between them");
-}
-
 // "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
 static std::string prediction(const Labeller& l, const std::vector<double>& probabilities) {
     std::vector<std::size_t> order(l.labels.size());
@@ -150,8 +139,6 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
     const auto answer = [&] { predict(l, std::exchange(waiting, {})); };
     try {
         kit::for_each_line(in, name, [&](const std::string& line, const std::string& where) {
-            if (has_text(line))
-                check_pair(l, {"", line, where});
             waiting.push_back({"", line, where});
             if (waiting.size() == kAtOnce || in.rdbuf()->in_avail() <= 0)
                 answer();
@@ -190,13 +177,9 @@ static kit::Prompt prompt_of(const Labeller& l) {
 
 void talk(const Labeller& l) {
     kit::Prompt prompt = prompt_of(l);
-    prompt.tabs = l.pairs;
-    if (l.pairs)
-        kit::say("type two texts with a tab between");
+    prompt.tabs = l.reads_pairs();
     prompt.answer = [&](const std::string& text, const std::string& where) {
-        const Example e = {"", text, where};
-        check_pair(l, e);
-        predict(l, {e});
+        predict(l, {{"", text, where}});
     };
     prompt.commands = {{":next", "[TEXT]  the probabilities of all labels",
                         [&](const std::string& last, const std::string& text) {
@@ -206,11 +189,11 @@ void talk(const Labeller& l) {
                                 }));
                         }}};
     const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
-    if (!l.pairs)  // which the model sees by their types
-        prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
-            const std::vector<int32_t> ids = l.encode(text).ids;
-            return autograd::Tokens(1, std::ssize(ids), ids);
-        }));
+    prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
+        const auto [ids, types, is_cut] = l.encode(text);
+        check(std::count(types.begin(), types.end(), 1) == 0, "the attention of a pair is not shown");
+        return autograd::Tokens(1, std::ssize(ids), ids);
+    }));
     kit::converse(prompt);
 }
 

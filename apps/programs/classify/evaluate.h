@@ -32,11 +32,6 @@ void print(const Confusion& c);  // to standard output
 // Says on standard error how many texts are longer than the model reads, if any.
 void report_cuts(const models::Labeller& l, const std::vector<Example>& examples);
 
-// Sets Labeller::pairs. Throws Error naming the path if the model reads none.
-void set_pairs(models::Labeller& l, const std::string& path, bool pairs);
-// With Labeller::pairs, throws Error for a text that is not two with a tab between.
-void check_pair(const models::Labeller& l, const Example& example);
-
 // Prints a line for each text: "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label
 // first.
 void predict(const models::Labeller& l, const std::vector<Example>& texts);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
@@ -98,10 +97,8 @@ void train_command(kit::Options& options) {
 struct Opening {
     std::vector<std::string> words;
     std::string precision;
-    bool pair = false;
 
     void add_to(kit::Options& options) {
-        options.add("--pair", "each text is two, with a tab between; for folders from Hugging Face", pair);
         options.add_precision(precision);
         options.add_threads();
         options.parse();
@@ -112,12 +109,6 @@ models::Labeller open_model(const std::string& path, const std::string& precisio
     auto l = kit::open_model<models::Labeller>(path, precision);
     if (l.tokenizer.max_words() == 0)
         kit::say_opened(path, l);
-    return l;
-}
-
-models::Labeller open_model(const Opening& o) {
-    models::Labeller l = open_model(o.words[0], o.precision);
-    set_pairs(l, o.words[0], o.pair);
     return l;
 }
 
@@ -136,9 +127,7 @@ void predict_command(kit::Options& options) {
         texts.push_back({"", models::text::replace_invalid_utf8(o.words[i], replaced), join("text ", i)});
         kit::report_replaced("the command line", replaced);
     }
-    const models::Labeller l = open_model(o);
-    for (const Example& e : texts)
-        check_pair(l, e);
+    const models::Labeller l = open_model(o.words[0], o.precision);
     if (!texts.empty())
         predict(l, texts);
     else
@@ -151,10 +140,8 @@ void eval_command(kit::Options& options) {
                  "a saved model or a folder from Hugging Face; lines of label<TAB>text, or label and text",
                  o.words, {2, 2});
     o.add_to(options);
-    const models::Labeller l = open_model(o);
+    const models::Labeller l = open_model(o.words[0], o.precision);
     const std::vector<Example> examples = read_examples(o.words[1]);
-    for (const Example& e : examples)
-        check_pair(l, e);
     report_cuts(l, examples);
     print(evaluate(l, examples));
 }

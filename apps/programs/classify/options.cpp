@@ -45,7 +45,6 @@ void add_train_options(kit::Options& options, Settings& s) {
     kit::add_run_options(options, s.run);
     kit::add_file(options, "--from", "FOLDER",
                   "begin with a BERT from Hugging Face: its layers and its tokens", s.from);
-    options.add("--pair", "with --from: each text is two, with a tab between", s.pair);
     add_learning_options(options, s);
     add_model_options(options, s);
     add_text_options(options, s);
@@ -57,7 +56,6 @@ void add_train_options(kit::Options& options, Settings& s) {
 }
 
 void check_from(const kit::Options& options, const Settings& s) {
-    kit::check_usage(!s.from.empty() || !s.pair, "--pair needs --from FOLDER, a model that reads pairs");
     for (const char* name : {"--layers", "--heads", "--d-model", "--dropout", "--context", "--keep-case"})
         kit::check_usage(s.from.empty() || !options.was_given(name), name,
                          " is decided by the folder given to --from");

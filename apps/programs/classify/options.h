@@ -15,7 +15,6 @@ struct Settings {
     models::RunSettings run = {.save_every = 100};
     std::vector<std::string> files;
     std::string validation, from;
-    bool pair = false;
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
     double lr = 1e-3, dropout = 0.3, label_smoothing = 0.1;
     models::text::FeatureLearning features;

@@ -82,13 +82,13 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team
 }
 
 // What the page of --report shows: the attention of some texts, and which labels are confused.
-kit::Subject subject(const Labeller& l, const Corpus& corpus) {
+kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
     std::vector<autograd::Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
-    kit::Subject s =
-        kit::subject_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
+    kit::ReportModel s =
+        kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
@@ -100,7 +100,6 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
                                      .progress = kit::opening(s.from),
                                      .rng = Rng(static_cast<uint64_t>(s.seed)).fork("model")});
     kit::say_opened(s.from, l);
-    set_pairs(l, s.from, s.pair);
     return l;
 }
 
@@ -142,11 +141,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
                                 kit::grouped(std::ssize(corpus.held_out)), " held out", also_learned(corpus),
                                 "; ", l.labels.size(), " labels\n");
-    for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
-        for (const Example& e : *part)
-            check_pair(l, e);
-        report_cuts(l, *part);
-    }
+    report_cuts(l, corpus.training);
+    report_cuts(l, corpus.held_out);
     for (const Example& e : corpus.training)
         if (!s.from.empty())  // a text has no padding in a vocabulary that was learned here
             kit::check_no_padding(l.encode(e.text).ids, l.model.config.specials.pad, l.tokenizer, e.where);
@@ -175,8 +171,8 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     const models::RunOptions options = run_options(s, corpus.training.size());
     kit::Run run(folder, run_model_of(l, s, data, folder), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
-                  .subject = subject(l, corpus),
-                  .trial = kit::trial_of(l.model, without_types, false),
+                  .report_model = report_model(l, corpus),
+                  .objective = kit::objective_of(l.model, without_types, false),
                   .pretrained = !s.from.empty(),
                   .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
     while (run.next()) {

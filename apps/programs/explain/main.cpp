@@ -9,7 +9,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/programs/explain/page.h"
-#include "apps/programs/explain/pager.h"
 #include "autograd/base/mapped.h"
 
 using namespace plaingrad;

@@ -22,4 +22,9 @@ std::vector<Step> lecture_steps();
 // bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
 std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
 
+// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; up and
+// down, Page Up and Page Down where a page is higher than the terminal; q to leave. Standard input and output
+// must be a terminal, which is left as it was (see Keys).
+void turn_pages(const std::vector<std::string>& pages);
+
 }  // namespace plaingrad::explain

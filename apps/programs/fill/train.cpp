@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
 #include "models/text/lines.h"
@@ -170,9 +170,9 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                                   models::hugging_face::Folder(s.words[0]).config),
         kit::run_options(s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
-         .subject = kit::subject_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
-                                    kit::token_names(f.tokenizer, f.model.config.vocabulary)),
-         .trial = kit::trial_of(f.model, examples, false),
+         .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
+                                              kit::token_names(f.tokenizer, f.model.config.vocabulary)),
+         .objective = kit::objective_of(f.model, examples, false),
          .pretrained = true});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
     kit::train(

@@ -223,9 +223,9 @@ models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std
 
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
-kit::Subject subject(const Writer& w, const Sequence& piece) {
+kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
-    kit::Subject s = kit::subject_of(w.model, std::vector<Tokens>{text},
+    kit::ReportModel s = kit::report_model_of(w.model, std::vector<Tokens>{text},
                                      kit::token_names(w.tokenizer, w.model.config.vocabulary));
     s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
     return s;
@@ -273,8 +273,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
         folder, std::move(learns), run_options(s),
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
          .frozen = static_cast<double>(parameters - trained),
-         .subject = subject(w, some[0]),
-         .trial = kit::trial_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
+         .report_model = report_model(w, some[0]),
+         .objective = kit::objective_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
          .pretrained = s.is_further()});
     const bool ended = kit::train(
         run, batches,

@@ -115,7 +115,7 @@ void add_run_options(kit::Options& options, std::vector<std::string>& words, Pip
                      std::string& unknown, std::string& precision) {
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
     add_decoding(options, pipe.translation, unknown, precision);
-    options.add("--n-best", "N",
+    options.add("--n", "N",
                 "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
                 pipe.translation.n_best, {.min = 1, .max = 1000});
     options.add("--scores", "print the score and a tab before each translation", pipe.scores);
@@ -131,11 +131,11 @@ void run_command(kit::Options& options) {
     std::string unknown = "copy", precision;
     add_run_options(options, words, pipe, unknown, precision);
     options.parse();
-    kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n-best ", pipe.translation.n_best,
+    kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n ", pipe.translation.n_best,
                      " must not be larger than --beam ", pipe.translation.beam);
-    pipe.list = options.was_given("--n-best");
+    pipe.list = options.was_given("--n");
     kit::check_usage(!pipe.list || !pipe.scores,
-                     "--n-best prints the scores already; --scores is for single translations");
+                     "--n prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
     const auto translator =
         models::Translator::load(words[0], {.precision = kit::given_precision(precision)});

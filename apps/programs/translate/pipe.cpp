@@ -108,8 +108,11 @@ void talk(const models::Translator& translator, PipeOptions options) {
     options.talks = true;
     const models::text::Tokenizer& tokenizer = translator.tokenizer;
     const models::TranslationOptions& o = options.translation;
-    kit::Prompt prompt = kit::prompt_of(translator.model, "token", tokenizer, tokenizer, true,
-                                        {.beam = o.beam, .alpha = o.alpha, .k = 0});
+    kit::Prompt prompt = kit::prompt_of({.model = translator.model,
+                                         .source = tokenizer,
+                                         .target = tokenizer,
+                                         .search = {.beam = o.beam, .alpha = o.alpha, .k = 0},
+                                         .ends = true});
     prompt.read = [&](const std::string& line) {
         const std::vector<int32_t> ids = tokenizer.encode(line);
         const kit::Labels pieces = tokenizer.pieces(line);

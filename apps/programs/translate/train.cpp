@@ -75,7 +75,6 @@ public:
                    static_cast<uint64_t>(s.seed), run_.epoch) {
         if (folder.resumes())
             log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
-        run_.plan.continues = what_continues();
     }
 
     void operator()() {
@@ -112,7 +111,7 @@ private:
     }
 
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
-    kit::Subject subject() {
+    kit::ReportModel report_model() {
         const Corpus& shown = validation != nullptr ? *validation : corpus;
         std::vector<models::Batch> texts;
         std::vector<std::string> lines;
@@ -121,16 +120,16 @@ private:
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
         const kit::Labels names = kit::token_names(tokenizer);
-        kit::Subject subject = kit::subject_of(model, texts, names, names);
-        subject.samples = [this, lines] {
+        kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
+        report_model.samples = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
             return all;
         };
         if (validation != nullptr)
-            subject.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
-        return subject;
+            report_model.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
+        return report_model;
     }
 
     models::RunOptions options() const {
@@ -146,15 +145,16 @@ private:
                 .epochs = true};
     }
 
-    kit::Plan plan() {
+    kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
                 .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+                .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .validates = validation != nullptr,
-                .subject = subject(),
-                .trial = kit::trial_of(
+                .report_model = report_model(),
+                .objective = kit::objective_of(
                     model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
     }
 
@@ -201,13 +201,6 @@ private:
             return false;
         const nn::checkpoint::Metadata saved = nn::checkpoint::read(folder.model()).metadata();
         return saved.contains(kSteps) && saved.at(kSteps) == steps();
-    }
-
-    // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
-    std::string what_continues() const {
-        const bool steps = run_.done_steps(), patience = run_.out_of_patience();
-        return join("a larger ", steps ? "--steps" : "--patience",
-                    steps && patience ? " together with a larger --patience" : "", " continues it");
     }
 
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the

@@ -1,9 +1,7 @@
 // Where memory is out: what is thrown, what stays as it was, and what needs no memory to end.
-#include <iostream>
 #include <new>
 #include <sstream>
 
-#include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/storage.h"
@@ -141,23 +139,4 @@ TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[
             return;
     }
     FAIL("no step was taken");
-}
-
-TEST_CASE("out of memory: a program says so, even if no memory is left for the words", "[apps][kit]") {
-    if (!tests::counts_allocations())
-        SKIP(tests::kNotCounted);
-    const std::string called = "./apps/a-program-with-a-long-name";
-    std::ostringstream said;
-    said << std::string(1000, ' ');  // it has room
-    said.seekp(0);
-    std::streambuf* const usual = std::cerr.rdbuf(said.rdbuf());
-    const int status = kit::run("p", called.c_str(), []() -> int {
-        fail_allocation(1, true);
-        throw std::bad_alloc();
-    });
-    fail_allocation(0);
-    std::cerr.rdbuf(usual);
-    CHECK(status == 1);
-    CHECK(said.str().starts_with(
-        "a-program-with-a-long-name: out of memory; a smaller input, model or batch "));
 }

@@ -1,7 +1,9 @@
-// Keys, as they are pressed.
+// What is typed on a terminal: keys, as they are pressed, and lines that are edited with them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace plaingrad::kit {
 
@@ -19,5 +21,11 @@ public:
     // must be drawn anew; "" at the end of input.
     std::string next() const;
 };
+
+// Returns the line that is typed behind `prompt`, on standard error; none after Ctrl-D. Up and down lead to
+// earlier lines; adds the new one to them. A line that is wider than the terminal is shown around the cursor.
+// tabs: whether the line may have tabs, which are shown as arrows.
+std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt,
+                                     std::vector<std::string>& history, bool tabs = false);
 
 }  // namespace plaingrad::kit
