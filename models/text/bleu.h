@@ -11,8 +11,8 @@
 namespace plaingrad::models::text {
 
 struct BleuOptions {
-    // Words are separated by white space. Otherwise raw text is split as by WMT's mteval-v13a ("13a"), so that
-    // scores do not depend on the user's own tokens.
+    // Words are separated by white space. Otherwise raw text is split as by WMT's mteval-v13a ("13a"), so
+    // that scores do not depend on the user's own tokens.
     bool tokenized = false;
     // An order of n-grams without any matches counts as half a match, the next such order as a quarter, and
     // so on ("exp"). Otherwise the score is 0.
