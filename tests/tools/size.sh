@@ -12,7 +12,7 @@ nn/checkpoint            1632
 nn/parallel               473
 models                   3469
 models/hugging_face      1403
-models/text              3684
+models/text              3660
 apps                     7922
 product                 27119
 files                     366
