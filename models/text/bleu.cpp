@@ -61,7 +61,7 @@ std::string separate(const std::string& line, const Fits& fits, std::string_view
 
 Words words_of(std::string_view line, const BleuOptions& o) {
     const std::string text = o.lower_case ? lower_case(line) : std::string(line);
-    return o.tokens == "13a" ? tokenize_13a(text) : split(text);
+    return o.tokenized ? split(text) : tokenize_13a(text);
 }
 
 using Counts = std::map<Words, int64_t>;
@@ -96,12 +96,6 @@ void count(BleuScore& sum, const Words& hypothesis, const std::vector<Words>& re
     }
 }
 
-void check_options(const BleuOptions& o) {
-    check(o.tokens == "13a" || o.tokens == "none", "[bleu] tokens are 13a or none: got ", o.tokens);
-    check(o.smoothing == "exp" || o.smoothing == "floor" || o.smoothing == "add-k" || o.smoothing == "none",
-          "[bleu] smoothing is exp, floor, add-k or none: got ", o.smoothing);
-}
-
 }  // namespace
 
 // Each rule is one pass from left to right over the result of the rule before. The rules concern only ASCII,
@@ -127,11 +121,10 @@ Words tokenize_13a(std::string_view text) {
     return split(line);
 }
 
-BleuOptions moses_bleu() { return {.tokens = "none", .smoothing = "none"}; }
+BleuOptions moses_bleu() { return {.tokenized = true, .smooth = false}; }
 
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& o) {
-    check_options(o);
     check(!references.empty(), "[bleu] there must be references: got none");
     for (const std::vector<std::string>& reference : references)
         check(reference.size() == hypotheses.size(), "[bleu] each translation needs its reference: got ",
@@ -147,7 +140,6 @@ BleuScore bleu(const std::vector<std::string>& hypotheses,
 }
 
 BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
-    check_options(o);
     s.score = 0;
     s.precisions = {};
     const double ratio = static_cast<double>(s.ref_len) / static_cast<double>(s.hyp_len);
@@ -155,48 +147,42 @@ BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
     if (s.matches == std::array<int64_t, 4>{})
         return s;
     double missing = 1, logs = 0;  // matches of an order that has none; sum of ln of the precisions
-    std::size_t orders = 0;
-    for (; orders < 4; ++orders) {
-        const int64_t k = o.smoothing == "add-k" && orders > 0 ? 1 : 0;
-        const auto matches = static_cast<double>(s.matches[orders] + k);
-        const auto total = static_cast<double>(s.totals[orders] + k);
+    for (std::size_t order = 0; order < 4; ++order) {
+        const auto matches = static_cast<double>(s.matches[order]);
+        const auto total = static_cast<double>(s.totals[order]);
         if (total == 0)
-            break;
+            return s;
         if (matches == 0)
-            missing = o.smoothing == "exp" ? missing / 2 : o.smoothing == "floor" ? 0.1 : 0;
-        s.precisions[orders] = 100 * (matches > 0 ? matches : missing) / total;
-        logs += std::log(s.precisions[orders]);  // of 0: -inf, and the score is 0
+            missing = o.smooth ? missing / 2 : 0;
+        s.precisions[order] = 100 * (matches > 0 ? matches : missing) / total;
+        logs += std::log(s.precisions[order]);  // of 0: -inf, and the score is 0
     }
-    if (orders == 4 || o.effective_order)
-        s.score = s.bp * std::exp(logs / static_cast<double>(orders));
+    s.score = s.bp * std::exp(logs / 4);
     return s;
 }
 
 std::string signature(const BleuOptions& o, std::size_t n_references) {
-    const std::string value = o.smoothing == "floor" ? "[0.10]" : o.smoothing == "add-k" ? "[1.00]" : "";
     return join("nrefs:", n_references, "|case:", o.lower_case ? "lc" : "mixed",
-                "|eff:", o.effective_order ? "yes" : "no", "|tok:", o.tokens, "|smooth:", o.smoothing, value,
+                "|eff:no|tok:", o.tokenized ? "none" : "13a", "|smooth:", o.smooth ? "exp" : "none",
                 "|version:2.6.0");
 }
 
 // Prints score, precisions, bp, ratio of the lengths, and lengths.
-static std::string print(const char* format, int decimals, const BleuScore& s) {
+static std::string print(const char* format, const BleuScore& s) {
     const double ratio = s.ref_len > 0 ? static_cast<double>(s.hyp_len) / static_cast<double>(s.ref_len) : 0;
     char text[200];
-    std::snprintf(text, sizeof text, format, decimals, s.score, s.precisions[0], s.precisions[1],
-                  s.precisions[2], s.precisions[3], s.bp, ratio, static_cast<long long>(s.hyp_len),
+    std::snprintf(text, sizeof text, format, s.score, s.precisions[0], s.precisions[1], s.precisions[2],
+                  s.precisions[3], s.bp, ratio, static_cast<long long>(s.hyp_len),
                   static_cast<long long>(s.ref_len));
     return text;
 }
 
-std::string to_string(const BleuScore& score, int decimals) {
-    return print("%.*f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", decimals,
-                 score);
+std::string to_string(const BleuScore& score) {
+    return print("%.1f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", score);
 }
 
 std::string fairseq_line(const BleuScore& score) {
-    return print("BLEU4 = %.*f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, syslen=%lld, reflen=%lld)", 2,
-                 score);
+    return print("BLEU4 = %.2f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, syslen=%lld, reflen=%lld)", score);
 }
 
 }  // namespace plaingrad::models::text

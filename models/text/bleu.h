@@ -11,15 +11,13 @@
 namespace plaingrad::models::text {
 
 struct BleuOptions {
-    // "13a": raw text is split as by WMT's mteval-v13a, so that scores do not depend on the user's own
-    // tokens. "none": words are separated by white space.
-    std::string tokens = "13a";
-    // How many matches an order of n-grams without any counts as. "exp": half a match, the next such order a
-    // quarter, and so on. "floor": a tenth. "add-k": every order but the first gets one more match and one
-    // more n-gram. "none": 0, and so the score is 0.
-    std::string smoothing = "exp";
-    bool lower_case = false;       // compare in lower case
-    bool effective_order = false;  // true, for single sentences: ignore n longer than the translation
+    // Words are separated by white space. Otherwise raw text is split as by WMT's mteval-v13a ("13a"), so
+    // that scores do not depend on the user's own tokens.
+    bool tokenized = false;
+    // An order of n-grams without any matches counts as half a match, the next such order as a quarter, and
+    // so on ("exp"). Otherwise the score is 0.
+    bool smooth = true;
+    bool lower_case = false;  // compare in lower case
 };
 
 // As in Moses' multi-bleu.perl and fairseq, for text that is in tokens already.
@@ -35,8 +33,7 @@ struct BleuScore {
 };
 
 // The score of a whole corpus: counts are summed over all lines before anything is divided. Each reference
-// has a line for each hypothesis. Throws Error for unknown options, for no references, and if the numbers of
-// lines differ.
+// has a line for each hypothesis. Throws Error for no references, and if the numbers of lines differ.
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& options = {});
 
@@ -47,7 +44,7 @@ BleuScore bleu_from_counts(BleuScore counts, const BleuOptions& options = {});
 std::string signature(const BleuOptions& options, std::size_t n_references = 1);
 
 // As sacreBLEU writes it: 20.8 54.4/26.6/14.9/8.7 (BP = 1.000 ratio = 1.026 hyp_len = 62880 ref_len = 61287)
-std::string to_string(const BleuScore& score, int decimals = 1);
+std::string to_string(const BleuScore& score);
 // As fairseq does: BLEU4 = 39.48, 70.3/46.6/33.1/23.7 (BP=0.986, ratio=0.986, syslen=11936, reflen=12103)
 std::string fairseq_line(const BleuScore& score);
 

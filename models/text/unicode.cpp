@@ -16,47 +16,20 @@ struct Cased {
     int delta;
 };
 
-enum Property : uint16_t {
-    kLetter = 1,
-    kMark = 2,
-    kNumber = 4,
-    kPunctuation = 8,
-    kAccent = 16,
-    kControl = 32,
-    kWord = 64,
-    kNumeric = 128,
-    kCased = 256,
-    kIgnored = 512  // when looking for a cased letter
-};
-
-// The properties of all code points, side by side: looking one up must not cost a search.
-class Properties {
-public:
-    Properties() {
-        read(kClasses, {{'L', kLetter}, {'M', kMark}, {'N', kNumber}});
-        read(kBertClasses, {{'P', kPunctuation}, {'A', kAccent}, {'C', kControl}});
-        read(kWordClasses, {{'w', kWord}});
-        read(kNumericClasses, {{'n', kNumeric}});
-        read(kCasing, {{'C', kCased}, {'I', kIgnored}});
-    }
-    uint16_t of(char32_t c) const { return c < all_.size() ? all_[c] : 0; }
-
-private:
-    void read(const char* table, std::initializer_list<std::pair<char, Property>> letters) {
-        autograd::TextReader text(table);
-        char letter = 0;
-        for (std::size_t at = 0, length = 0; text >> letter >> length; at += length)
-            for (const auto& [name, property] : letters)
-                for (std::size_t c = at; name == letter && c < at + length; ++c)
-                    all_[c] = static_cast<uint16_t>(all_[c] | property);
-    }
-
-    std::vector<uint16_t> all_ = std::vector<uint16_t>(0x110000);
-};
-
-bool is(char32_t c, Property property) {
-    static const Properties all;
-    return (all.of(c) & property) != 0;
+// All letters of a table of runs, side by side: looking one up must not cost a search.
+std::string letters_of(const char* table) {
+    std::string all;
+    autograd::TextReader text(table);
+    char letter = 0;
+    for (std::size_t length = 0; text >> letter >> length;)
+        all.append(length, letter);
+    return all;
+}
+// The letter that a table has for a code point.
+template <const char* kTable>
+char letter(char32_t c) {
+    static const std::string all = letters_of(kTable);
+    return c < all.size() ? all[c] : 'o';
 }
 
 std::vector<Cased> read_lower() {
@@ -74,8 +47,8 @@ std::vector<Cased> read_lower() {
 // Whether the first character that is not ignored is cased.
 bool begins_cased(std::string_view text) {
     for (const Character& c : Characters(text))
-        if (!is(c.code, kIgnored))
-            return is(c.code, kCased);
+        if (letter<kCasing>(c.code) != 'I')
+            return letter<kCasing>(c.code) == 'C';
     return false;
 }
 
@@ -92,22 +65,22 @@ std::string lowered(std::string_view text, bool final_sigma) {
             lower.append(bytes);
         if (code == U'\x130')
             nn::append_utf8(lower, U'\x307');
-        if (final_sigma && !is(code, kIgnored))
-            behind_cased = is(code, kCased);
+        if (final_sigma && letter<kCasing>(code) != 'I')
+            behind_cased = letter<kCasing>(code) == 'C';
     }
     return lower;
 }
 
 }  // namespace
 
-bool is_letter(char32_t c) { return is(c, kLetter); }
-bool is_mark(char32_t c) { return is(c, kMark); }
-bool is_number(char32_t c) { return is(c, kNumber); }
-bool is_bert_punctuation(char32_t c) { return is(c, kPunctuation); }
-bool is_bert_accent(char32_t c) { return is(c, kAccent); }
-bool is_bert_control(char32_t c) { return is(c, kControl); }
-bool is_word_character(char32_t c) { return is(c, kWord); }
-bool is_numeric(char32_t c) { return is(c, kNumeric); }
+bool is_letter(char32_t c) { return letter<kClasses>(c) == 'L'; }
+bool is_mark(char32_t c) { return letter<kClasses>(c) == 'M'; }
+bool is_number(char32_t c) { return letter<kClasses>(c) == 'N'; }
+bool is_bert_punctuation(char32_t c) { return letter<kBertClasses>(c) == 'P'; }
+bool is_bert_accent(char32_t c) { return letter<kBertClasses>(c) == 'A'; }
+bool is_bert_control(char32_t c) { return letter<kBertClasses>(c) == 'C'; }
+bool is_word_character(char32_t c) { return letter<kWordClasses>(c) == 'w'; }
+bool is_numeric(char32_t c) { return letter<kNumericClasses>(c) == 'n'; }
 
 bool is_space(char32_t c) {
     constexpr char32_t others[] = {0x20, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000};

@@ -120,12 +120,9 @@ void round_trip(const std::string& bytes) {
 // ---- BLEU
 
 void bleu(const std::string& bytes) {
-    constexpr const char* kSmoothing[] = {"exp", "floor", "add-k", "none"};
     const unsigned choice = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
-    const BleuOptions options = {.tokens = choice & 1 ? "none" : "13a",
-                                 .smoothing = kSmoothing[choice >> 1 & 3],
-                                 .lower_case = (choice & 8) != 0,
-                                 .effective_order = (choice & 16) != 0};
+    const BleuOptions options = {
+        .tokenized = (choice & 1) != 0, .smooth = (choice & 2) == 0, .lower_case = (choice & 8) != 0};
     const Lines lines = parts_of(bytes.substr(std::min<std::size_t>(1, bytes.size())), '\n');
     const std::size_t half = lines.size() / 2;
     const Lines hypotheses(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(half));

@@ -10,13 +10,13 @@ autograd/kernels         3138
 nn                       1447
 nn/checkpoint            1632
 nn/parallel               473
-models                   3463
+models                   3469
 models/hugging_face      1403
-models/text              4177
-apps                     7738
-product                 26928
-files                     354
-tests                   57582'
+models/text              3660
+apps                     7922
+product                 27119
+files                     366
+tests                   57721'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

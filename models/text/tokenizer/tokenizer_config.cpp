@@ -73,8 +73,8 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
 }
 
 // The tokens of a folder: those that it numbers, then the defaults and those that it only names. One that is
-// no piece gets an id behind all others. "added_tokens_decoder" has tokens by their ids; added_tokens.json, in
-// older folders, has ids by the tokens, and no properties: of these a token is special if it has a name.
+// no piece gets an id behind all others. "added_tokens_decoder" has tokens by their ids; added_tokens.json,
+// in older folders, has ids by the tokens, and no properties: of these a token is special if it has a name.
 std::vector<AddedToken> tokens_of(const Strings& pieces, const std::string& folder,
                                   const TokenizerConfig& config,
                                   std::initializer_list<std::string> defaults) {

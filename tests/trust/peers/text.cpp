@@ -1,6 +1,6 @@
 // Scores and splits text for compare_text.py.
 //
-// usage: text bleu TOKENS SMOOTHING LOWER EFFECTIVE HYPOTHESES REFERENCE...   (LOWER, EFFECTIVE: 0 or 1)
+// usage: text bleu TOKENIZED SMOOTH LOWER HYPOTHESES REFERENCE...   (0 or 1)
 //            writes the score, with all its digits, the lengths, and the signature
 //        text learn MERGES TEXT                  writes the codes
 //        text apply CODES TEXT                   writes each line in pieces
@@ -36,14 +36,12 @@ Words lines_of(const std::string& path) {
 }
 
 void score(const Words& words) {
-    const text::BleuOptions options = {.tokens = words[0],
-                                       .smoothing = words[1],
-                                       .lower_case = words[2] == "1",
-                                       .effective_order = words[3] == "1"};
+    const text::BleuOptions options = {
+        .tokenized = words[0] == "1", .smooth = words[1] == "1", .lower_case = words[2] == "1"};
     std::vector<Words> references;
-    for (std::size_t i = 5; i < words.size(); ++i)
+    for (std::size_t i = 4; i < words.size(); ++i)
         references.push_back(lines_of(words[i]));
-    const text::BleuScore bleu = text::bleu(lines_of(words[4]), references, options);
+    const text::BleuScore bleu = text::bleu(lines_of(words[3]), references, options);
     std::cout << std::setprecision(17) << bleu.score << ' ' << bleu.hyp_len << ' ' << bleu.ref_len << '\n';
     for (std::size_t n = 0; n < 4; ++n)
         std::cout << bleu.matches[n] << ' ' << bleu.totals[n] << ' ' << bleu.precisions[n] << '\n';
@@ -80,7 +78,7 @@ int main(int argc, char** argv) {
     const std::string task = argc > 1 ? argv[1] : "";
     const Words words(argv + std::min(argc, 2), argv + argc);
     try {
-        if (task == "bleu" && words.size() >= 6)
+        if (task == "bleu" && words.size() >= 5)
             score(words);
         else if (task == "learn" && words.size() == 2)
             learn(words);

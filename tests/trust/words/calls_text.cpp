@@ -40,7 +40,6 @@ std::string streamed(int32_t id) {
     const Tokenizer tokenizer = words();
     return Tokenizer::Stream(tokenizer).add(id);
 }
-BleuScore scored(const BleuOptions& options) { return bleu({"a b"}, {{"a b"}}, options); }
 bool fitted(TooLong rule, int64_t longest) {
     std::vector<int32_t> source = {4, 5, 6}, target = {4};
     return fit(source, target, longest, rule, "file", 7);
@@ -120,9 +119,6 @@ Calls calls_of_text() {
         CALL(bleu({"a"}, {})),
         CALL(bleu({"a"}, {{"a", "b"}})),
         CALL(bleu({"a", "b"}, {{"a", "b"}, {"a"}})),
-        CALL(scored({.tokens = "intl"})),
-        CALL(scored({.smoothing = "add"})),
-        CALL(bleu_from_counts({}, {.smoothing = "nonsense"})),
         CALL(cleaned("a\xff")),
         CALL(cleaned(std::string("a\0b", 3))),
         CALL(cleaned(std::string(kLongestLine + 1, 'a'))),
