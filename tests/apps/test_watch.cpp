@@ -35,8 +35,7 @@ kit::Trial trial_of(const nn::Parameter& x, const std::function<void(int64_t ste
 // Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
 std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    models::Settings none;
-    const models::RunFolder folder("p", {}, none);
+    const models::RunFolder folder("p", {});
     const kit::Trial trial = trial_of(x, [](int64_t) {});
     kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},

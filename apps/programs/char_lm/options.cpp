@@ -25,7 +25,7 @@ Settings recipe(const std::string& preset) {
     return s;
 }
 
-static void use_preset(Settings& s, const models::Settings& given) {
+static void use_preset(Settings& s, const kit::Options& given) {
     if (!given.was_given("--preset"))
         s.preset = given.was_given("--lines") ? "names" : "tiny";
     s = recipe(s.preset);
@@ -38,7 +38,7 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.add("--lines", "each line is a separate text, such as a name", s.lines);
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
     options.preset("--preset", "defaults for the other options; --lines selects names", s.preset,
-                   {"tiny", "small", "names"}, [&s](const models::Settings& given) { use_preset(s, given); });
+                   {"tiny", "small", "names"}, [&s](const kit::Options& given) { use_preset(s, given); });
     options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).set =
         [&s](const std::string& name) {
             named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
