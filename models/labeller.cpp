@@ -7,9 +7,9 @@
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
 #include "models/saved.h"
-#include "models/settings.h"
 #include "models/text/lines.h"
 #include "models/text/parallel.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models {
 
@@ -44,7 +44,7 @@ static Classifier with_classifier(Model model, int64_t classes, Real dropout, co
 Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted,
                             const OpenOptions& options) {
     check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
-          "[Labeller] a label is given twice: ", listed(wanted));
+          "[Labeller] a label is given twice: ", nn::checkpoint::listed(wanted));
     const hugging_face::Folder folder(path);
     const hugging_face::ConfigJson& c = folder.config;
     check_file(c.family == hugging_face::Family::bert, folder.file("config.json"), ": a BERT is needed: got ",

@@ -2,8 +2,7 @@
 // checkpoints in its folder. It can be stopped or killed at any moment, and resumed with the same bits. It
 // knows no terminal: kit::Run, which is one, shows progress and reacts to signals.
 //
-//     models::Settings settings;  // with a row for each setting
-//     const models::RunFolder folder("mine", {.save = "run", .save_every = 100}, settings);
+//     const models::RunFolder folder("mine", {.save = "run", .save_every = 100});
 //     const models::LanguageModel model(config, rng);
 //     models::Run run(folder, models::run_model(model), {.steps = 1000, .learning_rate = schedule});
 //     while (run.next()) {                     // with .resume: from the checkpoint on

@@ -43,7 +43,7 @@ RunFolder::RunFolder(const std::string& of_program, const std::string& folder, b
     : program(of_program), path(folder), top(folder), resumes_(resumes) {}
 
 // Delegates to the other constructor, so that the destructor runs if this one throws.
-RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
+RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes,
                      const std::string& within)
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
     for (const auto& [name, number] :
@@ -53,26 +53,21 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
             throw SettingError(autograd::join(name, " must not be negative: got ", number));
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
-    if (of_run.save_every > 0 && settings.was_given("--save-every") && !exists())
-        throw SettingError("--save-every needs --save or --resume");
     if (!within.empty() && exists()) {
         path = nn::checkpoint::in_folder(path, within);
         resumes_ = resumes_ && nn::checkpoint::exists(last());
     }
-    team_ = settings.team;
-    if (exists()) {
-        nn::together(team(), [this] {
-            if (team().leads())
-                lock();  // before anything is read that another run may be changing
-        });
-        settings.on_made(made_);
-    }
+    team_ = &of_processes;
+    nn::together(team(), [this] {
+        if (writes())
+            lock();  // before anything is read that another run may be changing
+    });
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         const FieldReader read{checkpoint, program + ".", last()};
         nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
                                    ": this is a run of ", program_of(checkpoint), ", not of ", program);
-        settings.resume(read.required("arguments"), last());
+        arguments = read.required("arguments");
         read("parts", parts);
     } else {
         parts = of_run.parts > 0 ? of_run.parts : team().size();
@@ -83,8 +78,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
                                               ? " part, so only one process can have it: got "
                                               : " parts, so at most as many processes can share it: got ",
                                           team().size(), resumes() ? "" : "; --parts sets the number"));
-    arguments = exists() || !of_run.report.empty() || team().size() > 1 ? settings.kept() : "";
-    run = of_run;  // only now: settings.resume may have changed it
+    run = of_run;
 }
 
 RunFolder::~RunFolder() {

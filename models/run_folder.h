@@ -1,16 +1,25 @@
 // The folder of a training run: its files, and a lock, so that only one run writes there.
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "models/settings.h"
 #include "models/text/tokenizer.h"
 #include "nn/checkpoint/header.h"
+#include "nn/checkpoint/json.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::models {
 
+using nn::checkpoint::listed;
 using nn::checkpoint::Metadata;
+
+// A value that is out of its range, or a setting that cannot be given. It is not an autograd::Error: the
+// command is wrong, not the data, so a program ends with status 2.
+struct SettingError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 // Where a run is saved and shown, and how often.
 struct RunSettings {
@@ -30,13 +39,27 @@ struct RunSettings {
 // there is no folder, and nothing is saved.
 class RunFolder {
 public:
-    // For a new run, makes the folder if necessary. To resume a run, restores the settings that it began
-    // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
-    // it cannot be written; and SettingError for more processes than parts, and for what would have no
-    // effect: stop_after and a --save-every that was given without a folder. within: a subfolder, for a
+    // For a new run, makes the folder if necessary. Throws Error if another run uses the folder, if it has no
+    // run to resume or already has one, or if it cannot be written; and SettingError for more processes than
+    // parts, and for stop_after without a folder, which would have no effect. within: a subfolder, for a
     // program with several runs. To resume, every process must see the folder.
-    RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
+    RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes = nn::alone(),
               const std::string& within = "");
+    // For a program with options (kit::Options, which models do not know): a new run keeps their values, and
+    // one that is resumed restores them.
+    template <class Options>
+    RunFolder(const std::string& of_program, const RunSettings& of_run, Options& options,
+              const std::string& within = "")
+        : RunFolder(of_program, of_run, *options.team, within) {
+        if (of_run.save_every > 0 && options.was_given("--save-every") && !exists())
+            throw SettingError("--save-every needs --save or --resume");
+        options.has_made(made_);
+        if (resumes())
+            options.resume(arguments, last());
+        if (exists() || !of_run.report.empty() || team().size() > 1)
+            arguments = options.kept();
+        run = of_run;  // only now: options.resume may have changed it
+    }
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
     ~RunFolder();
     RunFolder(RunFolder&&) = delete;  // nor copied

@@ -15,8 +15,6 @@
 
 namespace plaingrad::kit {
 
-using models::Setting;
-
 extern const std::string_view help_texts;  // help_texts.txt, compiled in by the Makefile
 
 namespace {
@@ -39,7 +37,7 @@ void print_row(const std::string& left, const std::string& right, std::size_t wi
     }
 }
 
-std::string left_of(const Setting& row) {
+std::string left_of(const Option& row) {
     return row.argument.empty() ? row.name : row.name + " " + row.argument;
 }
 
@@ -58,7 +56,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 void Options::print_presets() {
     std::cout << '\n';
-    const Words usual = autograd::mapped(rows_, [](const Setting& row) { return row.get(); });
+    const Words usual = autograd::mapped(rows_, [](const Option& row) { return row.get(); });
     for (const std::string& choice : preset_choices_) {
         set_all({{preset_, choice}});
         Words settings;
@@ -95,15 +93,16 @@ void Options::print_help() {
     const std::size_t width = std::min<std::size_t>(widest_word, 24);
     print_paragraph(call_.program + ": " + call_.summary);
     const std::string words = rest_count_.least > 0 ? " " + rest_argument_ : " [" + rest_argument_ + "]";
-    std::cout << "\nusage: " << as_called() << " [options]" << (rest_ == nullptr ? "" : words) << '\n';
+    std::cout << "\nusage: " << as_called() << " [options]" << (lists_[0].words == nullptr ? "" : words)
+              << '\n';
     if (!call_.commands.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";
     for (const Command& command : call_.commands)
         print_row(command.name, command.summary, width);
     std::cout << '\n';
-    if (rest_ != nullptr)
+    if (lists_[0].words != nullptr)
         print_row(rest_argument_, rest_help_, width);
-    for (const Setting& row : rows_) {
+    for (const Option& row : rows_) {
         const std::string value = row.argument.empty() ? "" : row.get();
         print_row(left_of(row), value.empty() ? row.help : row.help + " (" + value + ")", width);
     }
@@ -113,7 +112,7 @@ void Options::print_help() {
         print_presets();
     if (find("--resume") != nullptr)
         print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
-                        changeable() + (names_files_ ? ", and files that have moved." : "."));
+                        changeable() + (lists_[0].has_files() ? ", and files that have moved." : "."));
     print_texts();
 }
 

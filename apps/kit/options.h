@@ -1,16 +1,27 @@
-// Command lines: the rows of models/settings.h as options, words beside them, commands, and --help.
+// Command lines: the options of a program, words beside them, commands, and --help. An option is one row: its
+// name and range, the variable that it sets, whose value is the default, and whether it may change when a run
+// is resumed. Everything else follows from the rows: the help, what a checkpoint keeps of them, and what may
+// be given to resume it.
 //
 //     Options options({"reverse_task", "trains a Transformer to reverse sequences"});
 //     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
 //     options.add("--steps", "N", "training steps", s.steps, {.min = 1}).may_change();
 //     options.parse(argc, argv);
+//     const models::RunFolder folder("reverse_task", {.save = "run"}, options);
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "models/settings.h"
+#include "models/run_folder.h"
 
 namespace plaingrad::kit {
 
@@ -24,8 +35,40 @@ void check_usage(bool right, const Parts&... parts) {
         throw UsageError(autograd::join(parts...));
 }
 
-using models::parse_integer;
-using models::parse_real;
+template <class T>
+struct Range {
+    T min = 0, max = std::numeric_limits<T>::max();
+};
+using IntegerRange = Range<int64_t>;
+using RealRange = Range<double>;
+// Numbers as whole words. Throw UsageError naming `what`.
+int64_t parse_integer(const std::string& what, const std::string& text, IntegerRange range = {});
+double parse_real(const std::string& what, const std::string& text, RealRange range = {});
+
+enum class OnResume {
+    kept,        // the checkpoint knows the value; it can't be given again
+    may_change,  // the checkpoint knows the value; it may be given again
+    this_call,   // for one call only: not kept; may be given in every call
+    new_run,     // for the run's first call only: not kept; can't be given again
+};
+
+// A row.
+struct Option {
+    std::string name, argument, help;  // no argument: a switch
+    std::function<void(const std::string&)> set;
+    std::function<std::string()> get;  // a text that sets the same value
+    std::function<void()> reset;       // back to the default
+    bool may_be_empty = false;  // else an empty text is refused: it often comes from an unset shell variable
+    OnResume on_resume = OnResume::kept;
+    std::string reason = {};  // why it can't change, if one would expect that it can
+    std::string base = {};    // the value if none is given: the default, or the preset's
+
+    Option& may_change() { return on_resume = OnResume::may_change, *this; }
+    Option& this_call() { return on_resume = OnResume::this_call, *this; }
+    Option& new_run() { return on_resume = OnResume::new_run, *this; }
+    Option& allow_empty() { return may_be_empty = true, *this; }
+    Option& can_not_change(const std::string& why) { return reason = why, *this; }
+};
 
 class Options;
 
@@ -64,18 +107,40 @@ struct Call {
     nn::Team* team = &nn::alone();       // of the processes that mpirun has started
 };
 
-class Options : public models::Settings {
+class Options {
 public:
-    explicit Options(Call call) : call_(std::move(call)) {
-        team = call_.team;
-        on_made = remove_if_interrupted;
-    }
+    using Words = std::vector<std::string>;
+    using Text = const std::string&;
 
+    explicit Options(Call call) : team(call.team), call_(std::move(call)) {}
+    Options(Options&&) = default;  // no copies: rows point to each other
+
+    // `value` holds the default, and receives the given value.
+    Option& add(Text name, Text argument, Text help, int64_t& value, IntegerRange range = {});
+    Option& add(Text name, Text argument, Text help, double& value, RealRange range = {});
+    Option& add(Text name, Text argument, Text help, std::string& value);
+    Option& add(Text name, Text help, bool& value);                               // a switch
+    Option& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
+    // May be given several times: each adds one.
+    Option& add_each(Text name, Text argument, Text help, Words& texts);
+    // Files, whose names `split` finds in the argument, or one. A checkpoint keeps absolute names.
+    Option& add_files(
+        Text name, Text argument, Text help, Words& files,
+        const std::function<Words(Text)>& split = [](Text file) { return Words{file}; });
+    // One of a few words. `apply` sets the other variables to this preset's values; then those that were
+    // given are set.
+    Option& preset(Text name, Text help, std::string& value, const Words& choices,
+                   const std::function<void(const Options&)>& apply);
+    // Other defaults, if a setting was given that asks for them.
+    void defaults(const std::function<void(const Options&)>& apply) { apply_preset_ = apply; }
+    // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
+    // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume, the first can be given
+    // alone.
+    enum class Rest { this_call, names, files, model_and_files };
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
     };
-    // The positional arguments, e.g. ("SYMBOL...", "a sequence to reverse", words).
-    void rest(const std::string& argument, const std::string& help, Words& words, Count count = {0, SIZE_MAX},
+    void rest(Text argument, Text help, Words& words, Count count = {0, SIZE_MAX},
               Rest kind = Rest::this_call);
     // The help ends with what help_texts.txt has for this program; this text takes the place of {note} there.
     void note(const std::string& text) { note_ = text; }
@@ -83,7 +148,7 @@ public:
     // Every program that computes has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
     // --precision, for `precision_of`; if empty, a saved model's own.
-    models::Setting& add_precision(std::string& precision);
+    Option& add_precision(std::string& precision);
     void add_common(int64_t& seed, const std::string& help = "random seed of weights, data and dropout");
     // Says that the processes of a team share the work of this command. Otherwise `parse` refuses more than
     // one: each would do all of it.
@@ -97,19 +162,50 @@ public:
     // name as it was called.
     std::string as_called(std::string text = {}) const;
 
+    bool was_given(Text name) const;
+    nn::Team* team;  // the processes that share what these options are for
+    // A run has made these folders for itself, the innermost first; they are still empty.
+    void has_made(const Words& folders) { remove_if_interrupted(folders); }
+
+    // The settings of a run, for its checkpoint. One setting per line, --steps=9 or --lower-case; then "--"
+    // and the positional arguments; then, for each row of files, "--" and the files.
+    std::string kept() const;
+    // Sets everything to what a checkpoint keeps, and then to what was given. Throws UsageError for what
+    // can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
+    void resume(Text kept, Text path);
+    // The kept settings that differ from the preset's values: "--steps 9 --lower-case".
+    std::string changed() const;
+    std::string changeable() const;  // with --resume: "--steps, --threads"
+
 private:
+    using Given = std::pair<Option*, std::string>;
+    struct List {
+        std::string name;  // of the row, "" for the rest
+        Words* words = nullptr;
+        Rest kind = Rest::this_call;
+        bool has_files() const { return kind == Rest::files || kind == Rest::model_and_files; }
+    };
+    template <class T>
+    Option& row(Text name, Text argument, Text help, T& value, const std::function<T(Text)>& parse);
+    Option* find(Text name);
     Given read(int argc, char** argv, int& i);
+    void set_all(std::vector<Given> given);
     void print_help();
     void print_texts() const;
     void print_version() const;
     void print_presets();
 
     Call call_;
+    std::deque<Option> rows_;   // a deque: its elements never move
+    std::vector<Given> asked_;  // on the command line
+    std::vector<Given> given_;  // by the checkpoint, then on the command line
+    Option* preset_ = nullptr;
+    Words preset_choices_;
+    std::function<void(const Options&)> apply_preset_;
+    std::vector<List> lists_{1};  // the rest, and the rows of files
     std::string note_, rest_argument_, rest_help_;
-    Words* rest_ = nullptr;
     Count rest_count_;
     bool is_shared_ = false;
-    bool names_files_ = false;
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is

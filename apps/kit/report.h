@@ -75,7 +75,7 @@ public:
     // large. Returns whether it did.
     bool after_step(int64_t step);
     bool snapshot(int64_t step);  // now, unless there is one of this step
-    // A call of the program: pairs of what and where it ran, the settings, as models::Settings keeps them,
+    // A call of the program: pairs of what and where it ran, the settings, as kit::Options keeps them,
     // and the seconds that each layer takes in a training step.
     void call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
               const std::map<std::string, double>& seconds = {});

@@ -452,6 +452,13 @@ std::string shown(std::string_view text, std::size_t most) {
     return quote(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
+std::string listed(const std::vector<std::string>& words, const char* between) {
+    std::string list;
+    for (const std::string& word : words)
+        list.append(&word == &words[0] ? "" : between).append(word);
+    return list;
+}
+
 std::string shown_name(std::string_view text) {
     const bool is_plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._ ") == text.npos;
     return is_plain && text.size() < 60 ? std::string(text) : shown(text);

@@ -303,7 +303,7 @@ struct Run {
         kit::Options options({"program", "trains"});
         options.rest("FILE...", "to learn from", files, {}, kit::Options::Rest::files);
         options.preset("--preset", "what is not given", preset, {"small", "large"},
-                       [this](const models::Settings&) {
+                       [this](const kit::Options&) {
                            const std::string chosen = preset;
                            *this = Run();
                            preset = chosen;
@@ -397,8 +397,8 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
 TEST_CASE("a run from a folder and files resumes with both, or with a folder that has moved", "[kit]") {
     const auto resumed = [](const Words& given, const std::string& kept) {
         Words words = given;
-        models::Settings settings;
-        settings.rest(words, models::Settings::Rest::model_and_files);
+        kit::Options settings({"p", "learns"});
+        settings.rest("", "", words, {}, kit::Options::Rest::model_and_files);
         settings.resume(kept, "file");
         return words;
     };

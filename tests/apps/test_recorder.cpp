@@ -113,8 +113,7 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
           "[kit][page]") {
     const Folder folder;
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    models::Settings none;
-    const models::RunFolder of_run("p", {.save = folder / "run"}, none);
+    const models::RunFolder of_run("p", {.save = folder / "run"});
     const models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}}, kThousand);
     kit::RunPlan plan;
     plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
@@ -155,8 +154,7 @@ TEST_CASE(
     const Folder folder;
     const std::string page = folder / "page.html";
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    models::Settings none;
-    const models::RunFolder nowhere("p", {.report = page}, none);
+    const models::RunFolder nowhere("p", {.report = page});
     const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
     kit::RunPlan plan;
     plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
@@ -181,8 +179,7 @@ TEST_CASE(
 TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit][page]") {
     const Folder folder;
     const std::string mine = folder.write("mine.html", "mine");
-    models::Settings none;
-    const models::RunFolder nowhere("p", {.report = mine}, none);
+    const models::RunFolder nowhere("p", {.report = mine});
     const models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}}, kThousand);
     CHECK(contains(error_of([&] { kit::Report(run, kit::RunPlan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));

@@ -34,8 +34,7 @@ kit::Objective objective_of(const nn::Parameter& x, const std::function<void(int
 // Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
 std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    models::Settings none;
-    const models::RunFolder folder("p", {}, none);
+    const models::RunFolder folder("p", {});
     const kit::Objective objective = objective_of(x, [](int64_t) {});
     kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},

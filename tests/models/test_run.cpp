@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "apps/kit/options.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
 #include "tests/catch.h"
@@ -34,7 +35,7 @@ struct Program {
     int64_t steps = 12, width = 12;
     RunSettings run = {};
     std::string data = "";
-    Settings settings = {};
+    kit::Options settings = kit::Options({"count", "learns to count"});
 
     Program() {
         settings.add("--steps", "N", "steps", steps).may_change();
@@ -168,7 +169,7 @@ TEST_CASE("run: settings in a checkpoint are restored, and those that may change
 }
 
 TEST_CASE("run: a setting whose value has an equals sign is restored", "[models][run]") {
-    Settings begun, resumed;
+    kit::Options begun({"p", "learns"}), resumed({"p", "learns"});
     std::string file = "lr=0.1/held=out.tsv", restored;
     begun.add("--validation", "FILE", "to measure by", file);
     resumed.add("--validation", "FILE", "to measure by", restored);
@@ -178,8 +179,7 @@ TEST_CASE("run: a setting whose value has an equals sign is restored", "[models]
 
 TEST_CASE("run: a step with a loss or a gradient that is not finite is not saved", "[models][run]") {
     const Folder folder;
-    Settings none;
-    const RunFolder run("p", {.save = folder / "run", .save_every = 1}, none);
+    const RunFolder run("p", {.save = folder / "run", .save_every = 1});
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     Run learning(run, run_model(model), {.steps = 10, .learning_rate = nn::ConstantSchedule{0.01}});
     REQUIRE(learning.next());
@@ -202,8 +202,7 @@ TEST_CASE("run: a step with a loss or a gradient that is not finite is not saved
 TEST_CASE("run: the seconds of a step are those since the run began", "[models][run]") {
     using Clock = std::chrono::steady_clock;
     const LanguageModel model(small_stack("gpt2"), Rng(1));
-    Settings none;
-    const RunFolder nowhere("p", {}, none);
+    const RunFolder nowhere("p", {});
     Watched learning(nowhere, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
     const Clock::time_point before = Clock::now();
     REQUIRE(learning.next());
@@ -216,8 +215,7 @@ TEST_CASE("run: the seconds of a step are those since the run began", "[models][
 
 TEST_CASE("run: a step that changes no weights is a mistake", "[models][run]") {
     const LanguageModel model(small_stack("gpt2"), Rng(1));
-    Settings none;
-    const RunFolder nowhere("p", {}, none);
+    const RunFolder nowhere("p", {});
     Run learning(nowhere, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
     REQUIRE(learning.next());
     CHECK(contains(error_of([&] { learning.next(); }), "[run] step 1 has not changed the weights"));
@@ -233,8 +231,7 @@ TEST_CASE("run: a step that is spelled out has the bits of one that is not", "[m
         for (const int64_t accumulate : {1, 2}) {
             CAPTURE(parts, accumulate);
             const auto trained = [&](bool spelled) {
-                Settings none;
-                const RunFolder nowhere("p", {.parts = parts}, none);
+                const RunFolder nowhere("p", {.parts = parts});
                 Config config = small("paper");
                 config.block.dropout.sublayers = Real(0.3);
                 const Transformer model(config, Rng(1));
@@ -274,8 +271,7 @@ TEST_CASE("run: a step that is spelled out has the bits of one that is not", "[m
 TEST_CASE("training: the gradient of several batches is that of one large one", "[models][run][training]") {
     const std::vector<Pair> pairs = {{{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
     const auto trained = [&](bool accumulates) {
-        Settings none;
-        const RunFolder nowhere("p", {}, none);
+        const RunFolder nowhere("p", {});
         Config config = small("paper");
         config.block.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
         const Transformer model(config, Rng(3));
@@ -312,8 +308,7 @@ struct Scripted {
     int64_t best_step = 0, steps = 0;
 
     bool operator()(int64_t n) {
-        Settings none;
-        const RunFolder nowhere("p", {}, none);
+        const RunFolder nowhere("p", {});
         Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}},
                 {.steps = n,
                  .learning_rate = nn::ConstantSchedule{0.5},
@@ -382,9 +377,7 @@ TEST_CASE("run: an epoch's end is validated, also if there are validations in be
 TEST_CASE("run: a process that is told to stop stops all of them", "[models][run][team]") {
     std::vector<int64_t> last(2);
     run_team(2, [&](nn::Team& team) {
-        Settings settings;
-        settings.team = &team;
-        const RunFolder nowhere("p", {.parts = 2}, settings);
+        const RunFolder nowhere("p", {.parts = 2}, team);
         const LanguageModel model(small_stack("gpt2"), Rng(1));
         Watched run(nowhere, run_model(model), {.steps = 5, .learning_rate = nn::ConstantSchedule{0.01}});
         run.stop_at = team.rank() == 1 ? 2 : 0;
@@ -415,9 +408,8 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                 Process process;
                 if (!team.leads())
                     change(process);
-                Settings settings;
+                kit::Options settings({"p", "learns", 0, nullptr, {}, &team});
                 settings.add("--steps", "N", "steps", process.steps);
-                settings.team = &team;
                 const RunFolder nowhere(process.program, {}, settings);
                 Config config = small_stack("gpt2");
                 config.block.d_ff = process.d_ff;
@@ -447,9 +439,7 @@ std::string error_of_team(
     const std::function<void(const RunFolder&)>& also = [](const RunFolder&) {}) {
     try {
         run_team(processes, [&](nn::Team& team) {
-            Settings settings;
-            settings.team = &team;
-            const RunFolder folder("p", where, settings);
+            const RunFolder folder("p", where, team);
             also(folder);
             const LanguageModel model(small_stack("gpt2"), Rng(1));
             Run learning(folder, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
@@ -500,16 +490,15 @@ TEST_CASE("run: processes without a folder write nothing", "[models][run]") {
 
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {
     const Folder folder;
-    Settings none;
     folder.write("log.csv", "mine");
-    CHECK(contains(error_of([&] { RunFolder("p", {.save = folder.path}, none); }),
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = folder.path}); }),
                    "log.csv: this belongs to a model, or to another run; give another folder"));
     CHECK(content(folder / "log.csv") == "mine");
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},
           RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1},
           RunSettings{.save = folder / "a", .parts = -1}})
-        CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
+        CHECK_THROWS_AS(RunFolder("p", wrong), SettingError);
     CHECK_FALSE(fs::exists(folder / "a"));
     for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where a file cannot be written
         INFO(name);
@@ -528,13 +517,12 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
 
 TEST_CASE("run: a folder that cannot be looked into is not one without a run", "[models][run]") {
     const Folder folder;
-    Settings none;
     fs::create_symlink("loop", folder / "loop");
-    CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}, none); }),
+    CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}); }),
                    "loop: this folder cannot be opened: "));
     for (const char* missing : {"none", "file/within"}) {
         folder.write("file", "text");
-        CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}, none); }),
+        CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}); }),
                        std::string(missing) + ": there is no run in this folder ("));
     }
 }
@@ -542,39 +530,36 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
 // When no more files can be opened, nor can the folder, to be locked, and two runs could write into it.
 TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     const Folder folder;
-    Settings none;
     rlimit usual{};
     getrlimit(RLIMIT_NOFILE, &usual);
     const rlimit no_more = {0, usual.rlim_max};
     setrlimit(RLIMIT_NOFILE, &no_more);
-    const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}, none); });
+    const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}); });
     setrlimit(RLIMIT_NOFILE, &usual);
     CHECK(contains(error, "run: this folder cannot be opened: Too many open files"));
 }
 
 TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace", "[models][run]") {
     const Folder parent;
-    Settings none;
     const RunSettings settings = {.save = parent / "a/new"};
     {
-        const RunFolder first("p", settings, none);
-        CHECK_THROWS_WITH(RunFolder("p", settings, none),
+        const RunFolder first("p", settings);
+        CHECK_THROWS_WITH(RunFolder("p", settings),
                           settings.save + ": another run is writing into this folder");
         CHECK(fs::exists(settings.save));
     }
     CHECK_FALSE(fs::exists(parent / "a"));  // the first run made both folders, and has left nothing in them
-    { const RunFolder within("p", settings, none, "task"); }
+    { const RunFolder within("p", settings, nn::alone(), "task"); }
     CHECK_FALSE(fs::exists(parent / "a"));
     fs::create_directories(settings.save);
-    { const RunFolder second("p", settings, none, "task"); }
+    { const RunFolder second("p", settings, nn::alone(), "task"); }
     CHECK(fs::exists(settings.save));  // this run has not made it
     CHECK_FALSE(fs::exists(settings.save + "/task"));
     std::string line_break = "a\nb";
-    Settings wrong;
+    kit::Options wrong({"p", "learns"});
     wrong.add("--text", "TEXT", "which no checkpoint can keep", line_break);
     CHECK_THROWS_AS(RunFolder("p", {.save = parent / "refused"}, wrong), autograd::Error);
     CHECK_FALSE(fs::exists(parent / "refused"));
     const std::string long_name = parent / std::string(300, 'x');
-    CHECK(
-        contains(error_of([&] { RunFolder("p", {.save = long_name}, none); }), "this folder cannot be made"));
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = long_name}); }), "this folder cannot be made"));
 }

@@ -8,8 +8,8 @@
 #include "apps/kit/prompt.h"
 #include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
-#include "models/settings.h"
 #include "models/text/lines.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::classify {
 
@@ -72,7 +72,7 @@ std::vector<std::string> collect_labels(const std::vector<Example>& examples, co
 std::size_t index_of(const Example& e, const std::vector<std::string>& labels) {
     const auto found = std::find(labels.begin(), labels.end(), e.label);
     check(found != labels.end(), e.where, ": the label '", e.label,
-          "' is not among those that were learned: ", models::listed(labels));
+          "' is not among those that were learned: ", nn::checkpoint::listed(labels));
     return static_cast<std::size_t>(found - labels.begin());
 }
 

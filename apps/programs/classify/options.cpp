@@ -49,7 +49,7 @@ void add_train_options(kit::Options& options, Settings& s) {
     add_model_options(options, s);
     add_text_options(options, s);
     options.add_common(s.seed);
-    options.defaults([&s](const models::Settings& given) {
+    options.defaults([&s](const kit::Options& given) {
         if (given.was_given("--from"))  // as BERT is usually fine-tuned
             s.epochs = 3, s.batch = 16, s.lr = 5e-5, s.label_smoothing = 0;
     });

@@ -44,7 +44,7 @@ TrainSettings recipe(const std::string& preset) {
     return s;
 }
 
-static void use_preset(TrainSettings& s, const models::Settings& given) {
+static void use_preset(TrainSettings& s, const kit::Options& given) {
     std::error_code none;
     const std::vector<std::string> words = s.words;
     if (!given.was_given("--preset"))
@@ -65,7 +65,7 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
     options.preset("--preset",
                    "defaults for the other options; --lines selects names, the folder of a model further",
                    s.preset, {"tiny", "small", "names", "further"},
-                   [&s](const models::Settings& given) { use_preset(s, given); });
+                   [&s](const kit::Options& given) { use_preset(s, given); });
     options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).set =
         [&s](const std::string& name) {
             named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file

@@ -26,7 +26,7 @@ Settings recipe(const std::string& preset) {
 
 void add_text_options(kit::Options& options, Settings& s) {
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
-                   [&s](const models::Settings&) { s = recipe(s.preset); });
+                   [&s](const kit::Options&) { s = recipe(s.preset); });
     options.add("--merges", "N", "merges of byte-pair encoding, shared by both languages; 0: characters",
                 s.text.merges, {.max = 1'000'000});
     options

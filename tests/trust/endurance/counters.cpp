@@ -38,12 +38,11 @@ int64_t row_count(const Sentence&) { return 1; }
 // Begins a run in a folder, or resumes it. Returns the file that it leaves, "" if its log does not end with
 // the last step.
 std::string run_until(const std::string& folder, int64_t begin, int64_t end, int64_t stop_after) {
-    models::Settings settings;
     models::RunSettings of_run;
     of_run.save_every = 7;
     of_run.stop_after = stop_after;
     (std::filesystem::exists(folder + "/last.safetensors") ? of_run.resume : of_run.save) = folder;
-    const models::RunFolder in("endurance", of_run, settings);
+    const models::RunFolder in("endurance", of_run);
     Trained trained;
     models::Run run(in, models::run_model(trained.model),
                     {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
@@ -91,8 +90,7 @@ int64_t wrong_streams(int64_t base) {
 
 double bytes_a_step(int64_t steps) {
     const tests::Folder folder;
-    models::Settings settings;
-    const models::RunFolder in("endurance", {.save = folder / "run"}, settings);
+    const models::RunFolder in("endurance", {.save = folder / "run"});
     Trained trained;
     models::Run run(in, models::run_model(trained.model),
                     {.steps = steps, .learning_rate = [](int64_t) { return 1e-3; }});

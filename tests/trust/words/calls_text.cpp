@@ -1,8 +1,8 @@
 // Texts: tokenizers, vocabularies, lines, batches, scores, settings.
 #include <limits>
 
+#include "apps/kit/options.h"
 #include "models/batch.h"
-#include "models/settings.h"
 #include "models/text/alignment.h"
 #include "models/text/bleu.h"
 #include "models/text/learn_tokenizer.h"
@@ -19,7 +19,6 @@ namespace {
 using namespace models::text;  // NOLINT
 using autograd::Rng;
 using autograd::Tokens;
-using models::SettingError;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Tokens kIds(1, 3, {4, 5, 0}, 0);
@@ -45,10 +44,10 @@ bool fitted(TooLong rule, int64_t longest) {
     return fit(source, target, longest, rule, "file", 7);
 }
 std::string cleaned(const std::string& line) { return clean_line(line, "file:7"); }
-models::Settings& settings() {
+kit::Options& settings() {
     static int64_t steps = 1;
     static double rate = 1;
-    static models::Settings all;
+    static kit::Options all({"p", "learns"});
     static const bool filled = (all.add("--steps", "N", "steps", steps, {.min = 1}),
                                 all.add("--rate", "X", "rate", rate, {.max = 1}), true);
     return filled ? all : all;
@@ -137,16 +136,16 @@ Calls calls_of_text() {
         CALL(Tokenizer::open("/dev/null")),
         CALL(Tokenizer::open("")),
 
-        CALL(models::parse_integer("--steps", "x")),
-        CALL(models::parse_integer("--steps", "")),
-        CALL(models::parse_integer("--steps", "1.5")),
-        CALL(models::parse_integer("--steps", "-1")),
-        CALL(models::parse_integer("--steps", "99999999999999999999")),
-        CALL(models::parse_integer("--steps", "11", {.max = 10})),
-        CALL(models::parse_real("--rate", "nan")),
-        CALL(models::parse_real("--rate", "x")),
-        CALL(models::parse_real("--rate", "1e999")),
-        CALL(models::parse_real("--rate", "2", {.max = 1})),
+        CALL(kit::parse_integer("--steps", "x")),
+        CALL(kit::parse_integer("--steps", "")),
+        CALL(kit::parse_integer("--steps", "1.5")),
+        CALL(kit::parse_integer("--steps", "-1")),
+        CALL(kit::parse_integer("--steps", "99999999999999999999")),
+        CALL(kit::parse_integer("--steps", "11", {.max = 10})),
+        CALL(kit::parse_real("--rate", "nan")),
+        CALL(kit::parse_real("--rate", "x")),
+        CALL(kit::parse_real("--rate", "1e999")),
+        CALL(kit::parse_real("--rate", "2", {.max = 1})),
         CALL(settings().resume("--steps=0", "file")),
         CALL(settings().resume("--nosuch=1", "file")),
         CALL(settings().resume("nonsense", "file")),
