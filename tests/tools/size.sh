@@ -13,9 +13,9 @@ nn/parallel               473
 models                   3460
 models/hugging_face      1403
 models/text              4177
-apps                     7564
-product                 26751
-files                     349
+apps                     7540
+product                 26727
+files                     347
 tests                   57568'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
