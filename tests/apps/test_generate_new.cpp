@@ -403,7 +403,8 @@ TEST_CASE("generate train says what is wrong with a text", "[apps][generate]") {
     refused(1, train(folder / "none.txt", {"--save", model}), "none.txt: cannot be opened: ");
     const std::string good = folder.write("good.txt", repeated("good ", 20));
     refused(1, train(good, {"--save", good}), "this folder cannot be made");
-    refused(1, {"train", good, "--context", "600"}, "; --context 600 needs more, because a tenth is held out");
+    refused(1, {"train", good, "--context", "600"},
+            "; --context 600 needs more, because a tenth is held out");
     CHECK_FALSE(std::filesystem::exists(model));
 }
 
