@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "apps/kit/text.h"
-#include "apps/programs/generate/score.h"
+#include "apps/programs/generate/write.h"
 #include "models/saved.h"
 #include "tests/apps/programs.h"
 #include "tests/apps/run.h"
@@ -415,7 +415,7 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     refused(2, {"train", folder.path, file, "--save", runs / "x", "--context", "25"},
             "--context 25: the model takes only 24");
     refused(1, {"train", folder.path, runs.write("short.txt", "All"), "--save", runs / "x"},
-            "--context 24 needs more, and at least 20 are needed, because a tenth is held out");
+            "at least 20 are needed, because a tenth is held out");
     refused(1, {"train", folder.path, file, "--save", folder.path},
             "config.json: this belongs to a model, or to another run; give another folder");
     CHECK_FALSE(std::filesystem::exists(runs / "x"));

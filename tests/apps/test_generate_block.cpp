@@ -1,5 +1,5 @@
 // What generate train --config NAME means.
-#include "apps/programs/generate/block.h"
+#include "apps/programs/generate/train.h"
 #include "models/language_model.h"
 #include "nn/checkpoint/metadata.h"
 #include "tests/catch.h"

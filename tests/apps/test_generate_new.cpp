@@ -393,8 +393,8 @@ TEST_CASE("generate train says what is wrong with a text", "[apps][generate]") {
     wrong("", ": the file is empty");
     wrong("\xef\xbb\xbf", ": this text consists of one character only");
     wrong(repeated("a", 100), ": this text consists of one character only");
-    wrong("short", ": a text of 5 tokens; --context 16 needs more, and at least 20 are needed");
-    wrong("a\nb\nc", ": a text of 3 lines; --context 16 needs more, and at least 20 are", {"--lines"});
+    wrong("short", ": a text of 5 tokens; at least 20 are needed");
+    wrong("a\nb\nc", ": a text of 3 lines; at least 20 are needed", {"--lines"});
     for (const Words& lines : {Words{}, Words{"--lines"}})
         wrong(
             "good\nba\xff"
@@ -403,7 +403,8 @@ TEST_CASE("generate train says what is wrong with a text", "[apps][generate]") {
     refused(1, train(folder / "none.txt", {"--save", model}), "none.txt: cannot be opened: ");
     const std::string good = folder.write("good.txt", repeated("good ", 20));
     refused(1, train(good, {"--save", good}), "this folder cannot be made");
-    refused(1, {"train", good, "--context", "600"}, "; --context 600 needs more, and at least 20 are needed");
+    refused(1, {"train", good, "--context", "600"},
+            "; --context 600 needs more, because a tenth is held out");
     CHECK_FALSE(std::filesystem::exists(model));
 }
 

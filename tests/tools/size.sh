@@ -7,16 +7,16 @@
 table='room                    limit
 autograd                 3458
 autograd/kernels         3138
-nn                       1440
-nn/checkpoint            1572
-nn/parallel               462
-models                   3120
+nn                       1447
+nn/checkpoint            1631
+nn/parallel               473
+models                   3460
 models/hugging_face      1403
 models/text              4177
-apps                     8162
-product                 26932
-files                     357
-tests                   57599'
+apps                     7540
+product                 26727
+files                     347
+tests                   57579'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

@@ -7,6 +7,7 @@
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
+#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -38,28 +39,6 @@ Filler open_model(const std::string& path, const std::string& precision) {
 
 namespace {
 
-struct File {
-    std::string name;
-    std::vector<std::string> lines;
-};
-std::vector<File> read_files(const std::vector<std::string>& words) {
-    std::vector<File> files;
-    for (std::size_t i = 1; i < words.size(); ++i) {  // behind the model
-        int64_t replaced = 0;
-        files.push_back({words[i], models::text::read_lines_leniently(words[i], replaced)});
-        kit::report_replaced(words[i], replaced);
-    }
-    return files;
-}
-
-// The same for the same lines, however they are spread over files.
-std::string fingerprint(const std::vector<File>& files, const std::vector<Sequence>& pieces) {
-    std::vector<std::string> all;
-    for (const File& file : files)
-        all.insert(all.end(), file.lines.begin(), file.lines.end());
-    return models::text::fingerprint(all, pieces);
-}
-
 // What may be masked: the widest range of ids without a special one. Special tokens are usually the first,
 // or, if they were added to a model later, the last.
 models::text::MaskingOptions masking_of(const Filler& f, const std::string& path) {
@@ -79,29 +58,27 @@ models::text::MaskingOptions masking_of(const Filler& f, const std::string& path
     return widest;
 }
 
-// The lines of all files, each between [CLS] and [SEP], in pieces of at most `context` tokens.
-// Pieces without anything to mask are left out.
-std::vector<Sequence> pieces_of(const Filler& f, const std::vector<File>& files, int64_t context,
+// Each line between [CLS] and [SEP], in pieces of at most `context` tokens. Pieces without anything to mask
+// are left out.
+std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& lines, int64_t context,
                                 const models::text::MaskingOptions& masking) {
     const Sequence around = f.tokenizer.encode("");
     const auto may_be_masked = [&](int32_t id) { return id >= masking.first_id && id < masking.end_id; };
     std::vector<Sequence> pieces;
-    for (const File& file : files)
-        for (std::size_t line = 0; line < file.lines.size(); ++line) {
-            const Sequence ids = f.tokenizer.encode(file.lines[line], {.add_special_tokens = false});
-            kit::check_no_padding(ids, f.model.config.specials.pad, f.tokenizer,
-                                  join(file.name, ":", line + 1));
-            const int64_t most = context - std::ssize(around);
-            for (auto first = ids.begin(); first != ids.end();) {
-                const auto last = first + std::min<int64_t>(most, ids.end() - first);
-                if (std::any_of(first, last, may_be_masked)) {
-                    pieces.push_back({around.front()});
-                    pieces.back().insert(pieces.back().end(), first, last);
-                    pieces.back().push_back(around.back());
-                }
-                first = last;
+    for (const kit::Text& line : lines) {
+        const Sequence ids = f.tokenizer.encode(line.text, {.add_special_tokens = false});
+        kit::check_no_padding(ids, f.model.config.specials.pad, f.tokenizer, join(line.file, ":", line.line));
+        const int64_t most = context - std::ssize(around);
+        for (auto first = ids.begin(); first != ids.end();) {
+            const auto last = first + std::min<int64_t>(most, ids.end() - first);
+            if (std::any_of(first, last, may_be_masked)) {
+                pieces.push_back({around.front()});
+                pieces.back().insert(pieces.back().end(), first, last);
+                pieces.back().push_back(around.back());
             }
+            first = last;
         }
+    }
     return pieces;
 }
 
@@ -135,13 +112,20 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);
     const models::text::MaskingOptions masking = masking_of(f, s.words[0]);
-    const std::vector<File> files = read_files(s.words);
-    std::vector<Sequence> rows = pieces_of(f, files, context, masking);
+    std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, false);
+    for (kit::File& file : files) {
+        int64_t replaced = 0;
+        file.text = models::text::replace_invalid_utf8(file.text, replaced);
+        kit::report_replaced(file.name, replaced);
+    }
+    const std::vector<kit::Text> lines = kit::texts_of(files, true);
+    std::vector<Sequence> rows = pieces_of(f, lines, context, masking);
     const int64_t all = std::ssize(rows), learned = all * 9 / 10;
-    check(learned > 0, files.size() == 1 ? files[0].name : "the files", ": ", kit::counted(all, "piece"),
+    check(learned > 0, kit::name_of(files), ": ", kit::counted(all, "piece"),
           " of lines with something to mask; two are needed, because a tenth is held out");
 
-    const std::string data = fingerprint(files, rows);
+    const std::string data = models::text::fingerprint(
+        autograd::mapped(lines, [](const kit::Text& line) { return std::string(line.text); }), rows);
     const Rng rng(static_cast<uint64_t>(s.seed));
     const auto masked = [&](const Tokens& tokens, const Rng& of) { return mask_tokens(tokens, masking, of); };
     const int32_t pad = f.model.config.specials.pad;

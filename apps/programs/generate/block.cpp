@@ -1,11 +1,9 @@
-#include "apps/programs/generate/block.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
-#include "apps/kit/options.h"
+#include "apps/programs/generate/train.h"
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
 #include "models/presets.h"
@@ -16,6 +14,8 @@ using models::BlockConfig;
 using models::Config;
 
 namespace {
+
+constexpr const char* kModern = "2017+pre-norm+rms-norm+rotary+swiglu+grouped+no-bias";
 
 struct Change {
     std::string name;

@@ -12,7 +12,6 @@
 #include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/generate/score.h"
 #include "apps/programs/generate/train.h"
 #include "apps/programs/generate/write.h"
 

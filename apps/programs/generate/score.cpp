@@ -1,11 +1,9 @@
-#include "apps/programs/generate/score.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <numbers>
 
-#include "apps/kit/program.h"
+#include "apps/programs/generate/write.h"
 
 namespace plaingrad::generate {
 

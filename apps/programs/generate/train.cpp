@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "apps/kit/pretrained.h"
-#include "apps/programs/generate/block.h"
 #include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
 #include "models/text/learn_tokenizer.h"
@@ -157,9 +156,11 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
             items.back().push_back(w.model.config.specials.end());
     }
     const int64_t all = count(w, items), learned = all * 9 / 10;
-    check(all >= 20 && (w.lines || learned > context), kit::name_of(files), ": a text of ",
-          kit::counted(all, w.lines ? "line" : "token"), "; --context ", context,
-          " needs more, and at least 20 are needed, because a tenth is held out");
+    const std::string text =
+        join(kit::name_of(files), ": a text of ", kit::counted(all, w.lines ? "line" : "token"), "; ");
+    check(all >= 20, text, "at least 20 are needed, because a tenth is held out");
+    check(w.lines || learned > context, text, "--context ", context,
+          " needs more, because a tenth is held out");
     if (!w.lines)
         return {{{items[0].begin(), items[0].begin() + learned}},
                 {{items[0].begin() + learned, items[0].end()}}};

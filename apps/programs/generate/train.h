@@ -34,6 +34,19 @@ TrainSettings recipe(const std::string& preset);
 void add_train_options(kit::Options& options, TrainSettings& s);
 models::RunOptions run_options(const TrainSettings& s);
 
+// How the layers of a new model are built. A name is a model and changes of it: "2017+rotary+no-bias" is the
+// paper's layer with rotary positions and without biases. The models are
+//
+//     2017    norm after each sub-layer, sinusoids, ReLU, biases ("Attention Is All You Need")
+//     gpt2    norm before each sub-layer, learned positions, GELU, biases (Radford et al. 2019)
+//     modern  2017+pre-norm+rms-norm+rotary+swiglu+grouped+no-bias, as most language models since Llama
+//
+// Models of one width, if it is 128 or more, have the same number of parameters up to a hundredth: where a
+// change adds or frees some, d_ff makes up for it. Throws UsageError, listing the names, for one that is
+// unknown, and for rotary positions with heads of an odd width.
+models::Config named_config(const std::string& name, int64_t d_model, int64_t heads);
+std::string config_help();
+
 // A new model of the characters, or bytes, of these texts. Throws UsageError for a `config` that is unknown
 // or does not fit the heads, and Error for texts without anything to learn.
 models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);

@@ -31,20 +31,21 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
     for (const Run& run : runs.all) {
         all.push_back({run.program.name, run.program.train, &run});
         // (The others train until the time is up, so how much they allocate varies.)
-        if (run.program.name == "generate" || run.program.name == "classify" ||
-            run.program.name == "translate")
+        if (run.name() == "generate12" || run.program.name == "classify" || run.program.name == "translate")
             all.push_back(
                 {.program = run.program.name,
                  .words = joined(run.program.train, {"--check", "--threads", "1", "--save-every", "0"}),
                  .checks = true});
-        all.push_back({run.program.name, {"info", in + "/" + run.program.name + "/" + run.program.folder}});
+        all.push_back({run.program.name, {"info", in + "/" + run.name() + "/" + run.program.folder}});
         all.push_back({run.program.name, {"--help"}});
     }
-    all.push_back({"generate", {in + "/generate", "--prompt", "one two", "--tokens", "8", "--seed", "3"}});
-    all.push_back({"fill", {in + "/fill", "one [MASK] three."}});
-    all.push_back({"classify", {"predict", in + "/classify", "one two.", "six"}});
+    const Words few = {"--tokens", "8", "--seed", "3"};
+    for (const std::string& model : {in + "/generate12", in + "/generate10"})
+        all.push_back({"generate", joined({model, "--prompt", "one two"}, few)});
+    all.push_back({"fill", {in + "/fill10", "one [MASK] three."}});
+    all.push_back({"classify", {"predict", in + "/classify12", "one two.", "six"}});
     tests::put(in + "/text", "one two.\n");
-    all.push_back({"translate", {"run", in + "/translate", in + "/text"}});
+    all.push_back({"translate", {"run", in + "/translate8", in + "/text"}});
     all.push_back({"translate", {kWrong}});
     return all;
 }
@@ -75,7 +76,7 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
     const Folder models;
     std::vector<Command> all = commands(runs, models.path);
     for (const Run& run : runs.all)
-        runs.ran(run.program.name, runs.begin(run, models / run.program.name));
+        runs.ran(run.program.name, runs.begin(run, models / run.name()));
     std::vector<std::pair<const Command*, Fault>> cases;
     int64_t made = 0;
     std::map<const Command*, int64_t> last;  // of those that have failed; 0 where none has

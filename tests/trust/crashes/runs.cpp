@@ -14,7 +14,7 @@ using tests::content;
 namespace {
 
 // Steps of a few milliseconds, and more time for saving than for training.
-std::vector<Program> programs(const tests::Texts& texts, const std::string& bert) {
+std::vector<Program> programs(const tests::Texts& texts, const std::string& bert, const std::string& gpt) {
     const Words train = {"train"};
     return {
         {"reverse_task",
@@ -54,6 +54,12 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
           "--warmup",       "4",
           "--steps",        "8",
           "--save-every",   "3"},
+         train},
+        {"generate",
+         "",
+         10,
+         {"train", gpt, texts.text, "--steps", "10", "--context", "16", "--batch", "2", "--validate-every",
+          "5", "--save-every", "3"},
          train},
         {"fill",
          "",
@@ -110,16 +116,18 @@ FaultCounts counts_in(const std::string& path) {
 }
 
 Runs::Runs(Damage& all_) : damage(all_) {
-    const std::string bert = texts_.folder / "bert";
-    const Result made = ran("fill", {"new", bert, texts_.text, "--vocabulary", "48", "--layers", "1",
-                                     "--d-model", "16", "--heads", "2", "--context", "16"});
-    autograd::check(made.status == 0, made.err);
+    const std::string bert = texts_.folder / "bert", gpt = texts_.folder / "gpt";
+    const Words small = {"--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16"};
+    const Result made[] = {ran("fill", joined({"new", bert, texts_.text, "--vocabulary", "48"}, small)),
+                           ran("generate", joined({"new", gpt, texts_.text, "--vocabulary", "300"}, small))};
+    autograd::check(made[0].status + made[1].status == 0, made[0].err, made[1].err);
 
     const fs::path library = fs::path(tests::environment("PLAINGRAD_TRUST", "build/trust")) / "faults.so";
     const Folder here;
     faults_ = fs::absolute(library).string();
-    for (const Program& program : programs(texts_, bert)) {
-        const std::string folder = here / program.name, part = folder + "-part", counts = folder + ".counts";
+    for (const Program& program : programs(texts_, bert, gpt)) {
+        const std::string folder = here / Run{program}.name(), part = folder + "-part",
+                          counts = folder + ".counts";
         Run run = undisturbed(program, folder);
         ran(program.name, joined(begin(run, part), {"--stop-after", "2"}));
         ran(program.name, resume(run, part), with({"none"}, counts + "-part"));

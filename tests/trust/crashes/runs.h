@@ -32,6 +32,7 @@ Contents contents(const std::string& folder);
 
 struct Run {
     Program program;
+    std::string name() const { return program.name + std::to_string(program.steps); }  // some have two runs
     Result ended = {};               // as the run that nothing disturbs ends
     Contents files = {};             // what it leaves in its folder
     double seconds = 0;              // that it takes
