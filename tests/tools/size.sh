@@ -13,10 +13,10 @@ nn/parallel               473
 models                   3469
 models/hugging_face      1403
 models/text              3660
-apps                     7922
-product                 27119
-files                     366
-tests                   57721'
+apps                     7920
+product                 26599
+files                     344
+tests                   57689'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
