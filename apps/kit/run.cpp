@@ -57,10 +57,9 @@ void add_run_options(Options& options, models::RunSettings& run) {
     add_report_options(options, run);
 }
 
-models::Setting& add_file(Options& options, const std::string& name, const std::string& argument,
-                          const std::string& help, std::string& file,
-                          bool (*is_no_file)(const std::string& text)) {
-    models::Setting& row = options.add(name, argument, help, file).may_change();
+Option& add_file(Options& options, const std::string& name, const std::string& argument,
+                 const std::string& help, std::string& file, bool (*is_no_file)(const std::string& text)) {
+    Option& row = options.add(name, argument, help, file).may_change();
     row.set = [=, &file](const std::string& text) {
         file = is_no_file(text) ? text : fs::absolute(text).string();
     };

@@ -30,7 +30,7 @@ void add_run_options(Options& options, models::RunSettings& run);
 
 // The name of a file, which a run keeps as an absolute one, and which may be given again, as the file may
 // have moved. Or a text that is no name: is_no_file says which.
-models::Setting& add_file(
+Option& add_file(
     Options& options, const std::string& name, const std::string& argument, const std::string& help,
     std::string& file,
     bool (*is_no_file)(const std::string& text) = [](const std::string&) { return false; });
