@@ -202,7 +202,7 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        model.save(file.name, {}, nullptr);
+        models::save_checkpoint(file.name, model.state);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
         models::load_weights(file.name, model.state);

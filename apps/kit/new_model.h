@@ -6,7 +6,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/text.h"
-#include "models/hugging_face.h"
+#include "models/saved.h"
 #include "models/transformer.h"
 
 namespace plaingrad::kit {
@@ -46,7 +46,7 @@ std::string begin_new(const NewModel& s, const models::Config& config);
 template <class Model>
 void write_new(const NewModel& s, const models::Config& config, models::hugging_face::Family family) {
     const Model model(config, autograd::Rng(static_cast<uint64_t>(s.seed)));
-    models::save_hugging_face(s.words[0], model, models::hugging_face::config_of(config, family));
+    models::save(s.words[0], model, models::hugging_face::config_of(config, family));
     std::cout << s.words[0] << ": " << grouped(nn::parameter_count(model)) << " random parameters, "
               << grouped(config.vocabulary) << " tokens\n";
 }

@@ -432,28 +432,21 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
         refused(1, {"sample", folder.write("cut", whole.substr(0, size))}, "cut: ");
     refused(1, {"sample", file}, "text.txt: ");
     refused(1, {"sample", folder / "none"}, "none: ");
-    refused(1, {"sample", folder / ""}, "this folder has no model in it");
+    refused(1, {"sample", folder / ""},
+            "there is neither model.safetensors nor model.safetensors.index.json");
 
     using models::Config;
     const Config config = {
         .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
-    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
-    refused(
-        1, {"sample", folder / "other"},
-        "other: this language model was not trained by char_lm, or a run of generate train has not ended");
-    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-                 {{"char_lm.items", "text"}});
-    refused(1, {"sample", folder / "other"}, "other: there is no tokenizer.json beside it; copy it from ");
-    models::text::learn_characters({"abc"}).save(folder.path);
-    refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, the tokenizer beside it 7");
-    folder.write("tokenizer.json", "{");
-    refused(1, {"sample", folder / "other"}, "tokenizer.json: ");
-    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-                 {{"char_lm.items", "letters"}});
-    refused(1, {"sample", folder / "other"}, "other: char_lm.items is neither text nor lines");
-    models::save(folder / "other", models::Classifier(models::with_classes(config, 2), models::Rng(1)));
-    refused(1, {"eval", folder / "other", file},
-            "other: this is a saved classifier; a saved language model is needed");
+    const std::string ours = folder / "other";
+    models::save(ours, models::LanguageModel(config, models::Rng(1)));
+    refused(1, {"sample", ours}, "model.safetensors: there is no tokenizer.json beside it; copy it from ");
+    models::text::learn_characters({"abc"}).save(ours);
+    refused(1, {"sample", ours}, "other: the tokenizer has 7 ids, the model 10");
+    folder.write("other/tokenizer.json", "{");
+    refused(1, {"sample", ours}, "tokenizer.json: ");
+    models::save(ours, models::Classifier(models::with_classes(config, 2), models::Rng(1)));
+    refused(1, {"eval", ours, file}, "config.json: a language model is needed: got a classifier");
 }
 
 TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {

@@ -115,7 +115,7 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder of_run("p", {.save = folder / "run"}, none);
-    const models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(of_run, {.parameters = {{"layer.weight", x}}}, kThousand);
     kit::Plan plan;
     plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.trial.examples = [](int64_t) { return kit::Examples(); };
@@ -156,7 +156,7 @@ TEST_CASE("recorder: while a run goes on, its page is written every so many step
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = page, .report_every = 2}, none);
-    const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(nowhere, {.parameters = {{"x", x}}}, kThousand);
     kit::Plan plan;
     plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.trial.examples = [](int64_t) { return kit::Examples(); };
@@ -182,7 +182,7 @@ TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit
     const std::string mine = folder.write("mine.html", "mine");
     models::Settings none;
     const models::RunFolder nowhere("p", {.report = mine}, none);
-    const models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(nowhere, {.parameters = {}}, kThousand);
     CHECK(contains(error_of([&] { kit::Report(run, kit::Plan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));
     CHECK(content(mine) == "mine");

@@ -38,7 +38,7 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     models::Settings none;
     const models::RunFolder folder("p", {}, none);
     const kit::Trial trial = trial_of(x, [](int64_t) {});
-    kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
+    kit::Run run(folder, {.parameters = {{"x", x}}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
                  {.trial = trial, .plain_lines_every = 1000});
     try {

@@ -15,7 +15,7 @@ using autograd::check;
 namespace {
 
 models::Writer load(const std::string& path, const std::string& precision) {
-    check(!nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")), path,
+    check(!models::is_of_others(path), path,
           ": this model does not write characters; ./apps/generate writes with it");
     return models::Writer::load(path, {.precision = kit::given_precision(precision)});
 }

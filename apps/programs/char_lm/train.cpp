@@ -50,7 +50,9 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
     kit::Batches batches(corpus.training, corpus.lines, context, models::kPad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     kit::Run run(
-        folder, models::run_model(w.model, w.metadata(), models::text::fingerprint(texts), &w.tokenizer),
+        folder,
+        models::run_model(w.model, w.config(), models::text::fingerprint(texts),
+                          {{"tokenizer.json", w.tokenizer.json()}}),
         run_options(s),
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
          .subject = subject(w, some[0]),

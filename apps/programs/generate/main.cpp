@@ -134,15 +134,13 @@ void info_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
     options.parse();
-    // A run that has not ended has no model that others could open.
-    if (!nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json")) && print_run(words[0]))
-        return;
     const Writer w = open_model(words[0]);
     const models::Config& c = w.model.config;
-    const bool of_others = nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json"));
-    const std::string kind = of_others ? models::hugging_face::kFamilyNames[static_cast<int>(
-                                             models::hugging_face::Folder(words[0]).config.family)]
-                                       : "of char_lm";
+    const bool of_others = models::is_of_others(words[0]);
+    const std::string kind =
+        of_others
+            ? models::hugging_face::kFamilyNames[static_cast<int>(models::SavedModel(words[0]).config.family)]
+            : "of char_lm";
     kit::print_sizes(words[0], kind, c);
     std::cout << "text: "
               << (of_others                     ? "tokens"

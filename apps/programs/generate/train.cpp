@@ -86,8 +86,8 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
 
 models::RunModel run_model_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
                               const models::RunFolder& folder) {
-    models::RunModel result = kit::run_model_for_others(model, data, folder, s.words[0],
-                                                        models::hugging_face::Folder(s.words[0]).config);
+    models::RunModel result =
+        kit::run_model_for_others(model, data, folder, s.words[0], models::SavedModel(s.words[0]).config);
     result.parameters = learning(model, s.layers);
     return result;
 }
@@ -102,7 +102,7 @@ std::string in_words(const kit::Measured& loss) {
 void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::check_base(folder, s.words[0], "MODEL");
     const models::Writer w = open_model(s.words[0], s.run.precision);
-    check(nn::checkpoint::exists(nn::checkpoint::in_folder(s.words[0], "config.json")), s.words[0],
+    check(models::is_of_others(s.words[0]), s.words[0],
           ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
     const LanguageModel& model = w.model;
     const int64_t most = model.config.max_length,
