@@ -16,7 +16,7 @@ models/text              4177
 apps                     7907
 product                 26930
 files                     362
-tests                   57697'
+tests                   57696'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
