@@ -84,7 +84,7 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const Sett
     plan.continues = "a larger --epochs continues it";
     plan.plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10);
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
-    kit::Run run(folder, models::run_model(model, {}, corpus.fingerprint()),
+    kit::Run run(folder, models::run_model(model, corpus.fingerprint()),
                  {.steps = s.epochs * per_epoch, .learning_rate = nn::ConstantSchedule{lr}, .seed = seed},
                  plan);
     nn::Adam& adam = run.training.adam;

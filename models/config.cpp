@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/saved.h"
+#include "models/hugging_face/config.h"
 
 namespace plaingrad::models {
 
@@ -75,7 +75,7 @@ const Config& check_config(const Config& c) {
           "[config] a classifier needs at least two classes: got ", c.classes);
     check(c.pooled_dropout == -1 || (c.pooled_dropout >= 0 && c.pooled_dropout < 1),
           "[config] pooled_dropout must be in [0, 1), or -1: got ", c.pooled_dropout);
-    to_metadata(c);  // throws for a value of an enum that has no name
+    hugging_face::fields_of(c);  // throws for a value of an enum that has no name
     return c;
 }
 

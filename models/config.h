@@ -1,7 +1,9 @@
 // Everything that can differ between two models, as one plain value.
 #pragma once
 
+#include <functional>
 #include <iterator>
+#include <optional>
 
 #include "models/text/specials.h"
 #include "nn/attention.h"
@@ -134,9 +136,9 @@ struct BlockConfig {
 // has others as they were published. The fields of other kinds of models change nothing.
 //
 // There is one visit of the fields, `Config::fields(config, field)`, which calls field("name", config.member)
-// for each of them, with the names of the values for an enum. Saving, loading and printing are such visits
-// (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A new field must be added to the
-// visit: a test counts the fields. `Self` is the struct, const or not.
+// for each of them, with the names of the values for an enum. config.json is read and written by such a visit
+// (models/hugging_face/config.cpp). A new field must be added to it: a test counts the fields. `Self` is the
+// struct, const or not.
 struct Config {
     Kind kind = Kind::encoder_decoder;  // set by the model that is built
     int64_t src_vocabulary = 0;         // of an encoder-decoder's source
@@ -196,6 +198,17 @@ inline int64_t head_size(const BlockConfig& c) { return c.head_dim > 0 ? c.head_
 
 // Returns its argument. Throws Error, naming the field, for a model of this kind that cannot be built.
 const Config& check_config(const Config& config);
+
+// How a model is opened, ours or one of others (models/saved.h).
+struct OpenOptions {
+    // Only to compute with (nn/packing.h): each weight is packed as soon as it has been read, so that only
+    // one at a time is in memory as float32.
+    bool packed = false;
+    std::optional<Precision> precision = {};  // to compute in; else the model's own
+    // Called with the number of weights that have been read, and the number of all.
+    std::function<void(int64_t done, int64_t all)> progress = {};
+    Rng rng = Rng(0);  // for dropout, if training continues: the one that the model was built with
+};
 
 // How many numbers its large parameters have; those that are left out (norms, biases, an output layer of its
 // own) are few or as many as others. It is known before anything is allocated. In double, which holds any

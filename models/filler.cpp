@@ -3,21 +3,18 @@
 #include <algorithm>
 
 #include "models/decoding.h"
+#include "models/saved.h"
 
 namespace plaingrad::models {
 
 Filler Filler::load(const std::string& path, const OpenOptions& options) {
-    check(nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")) ||
-              !nn::checkpoint::exists(nn::checkpoint::in_folder(path, "last.safetensors")),
-          path, ": a run that has not ended; the model is written here at its end");
-    const hugging_face::Folder folder(path);
-    Filler f = {load_hugging_face<MaskedLanguageModel>(folder, options),
-                hugging_face::open_tokenizer(folder)};
+    const SavedModel saved(path);
+    Filler f = {load_model<MaskedLanguageModel>(saved, options), saved.tokenizer()};
     f.mask = f.tokenizer.named("mask_token").value_or("[MASK]");
     const std::optional<int32_t> id = f.tokenizer.id(f.mask);
     nn::checkpoint::check_file(id.has_value(), path, ": the tokenizer has no mask_token");
     f.mask_id = *id;
-    f.notes = folder.notes;
+    f.notes = saved.notes;
     return f;
 }
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "autograd/base/mapped.h"
-#include "autograd/base/text_stream.h"
 #include "models/saved.h"
 #include "models/text/lines.h"
 #include "models/text/parallel.h"
@@ -14,17 +13,6 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::check_file;
-
-static constexpr const char* kLabels = "classify.labels";  // in the metadata, one per line
-
-static Labeller labeller_of_folder(const std::string& path, const OpenOptions& options) {
-    const hugging_face::Folder folder(path);
-    Labeller l = {.model = load_hugging_face<Classifier>(folder, options),
-                  .tokenizer = hugging_face::open_tokenizer(folder),
-                  .labels = folder.config.labels};
-    l.notes = folder.notes;
-    return l;
-}
 
 // The layers of a model, and its pooler if it has one, under a new classifier.
 template <class Model>
@@ -45,31 +33,28 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
                             const OpenOptions& options) {
     check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
           "[Labeller] a label is given twice: ", nn::checkpoint::listed(wanted));
-    const hugging_face::Folder folder(path);
-    const hugging_face::ConfigJson& c = folder.config;
-    check_file(c.family == hugging_face::Family::bert, folder.file("config.json"), ": a BERT is needed: got ",
+    const SavedModel saved(path);
+    const ConfigJson& c = saved.config;
+    check_file(c.family == Family::bert, saved.file("config.json"), ": a BERT is needed: got ",
                hugging_face::architecture(c));
-    check_file(c.specials.pad != Tokens::kNoPadding, folder.file("config.json"),
+    check_file(c.specials.pad != Tokens::kNoPadding, saved.file("config.json"),
                ": training needs a pad_token_id");
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
         return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
     });
-    const int64_t classes = std::ssize(wanted);
+    const auto on_top = [&](auto model) {
+        return with_classifier(std::move(model), std::ssize(wanted), c.pooled_dropout, options.rng);
+    };
     auto model = [&] {
         if (c.kind == Kind::masked)
-            return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes,
-                                   c.pooled_dropout, options.rng);
+            return on_top(load_model<MaskedLanguageModel>(saved, options));
         if (c.kind == Kind::encoder)
-            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes, c.pooled_dropout,
-                                   options.rng);
-        Classifier known = load_hugging_face<Classifier>(folder, options);
-        return own ? std::move(known)
-                   : with_classifier(std::move(known), classes, c.pooled_dropout, options.rng);
+            return on_top(load_model<TextEncoder>(saved, options));
+        Classifier known = load_model<Classifier>(saved, options);
+        return own ? std::move(known) : on_top(std::move(known));
     }();
-    Labeller l = {.model = std::move(model),
-                  .tokenizer = hugging_face::open_tokenizer(folder),
-                  .labels = own ? c.labels : wanted};
-    l.notes = folder.notes;
+    Labeller l = {std::move(model), saved.tokenizer(), own ? c.labels : wanted};
+    l.notes = saved.notes;
     if (c.kind == Kind::classifier)
         l.notes.emplace_back(own ? "its classifier has these labels, and is trained further"
                                  : "its classifier has other labels; a new one begins");
@@ -77,29 +62,17 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
 }
 
 Labeller Labeller::load(const std::string& path, const OpenOptions& options) {
-    if (nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
-        return labeller_of_folder(path, options);
-    const std::string file = model_file(path);
-    Metadata metadata;
-    Classifier model = load_model<Classifier>(file, &metadata, options);
-    check_file(metadata.contains(kLabels), file,
-               ": it has no labels: this classifier was not trained by classify, or a run that began with a "
-               "folder from Hugging Face has not ended");
-    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
-    std::vector<std::string> labels;
-    autograd::TextReader lines(metadata[kLabels]);
-    for (std::string line; std::getline(lines, line);)
-        labels.push_back(line);
-    check_file(std::ssize(labels) == model.config.classes && std::is_sorted(labels.begin(), labels.end()),
-               file, ": its labels do not fit its model; was the file changed?");
-    return {std::move(model), std::move(tokenizer), std::move(labels)};
+    const SavedModel saved(path);
+    Labeller l = {load_model<Classifier>(saved, options), saved.tokenizer(), saved.config.labels};
+    check_file(!l.labels.empty(), saved.file("config.json"), ": there are no \"labels\"");
+    l.notes = saved.notes;
+    return l;
 }
 
-Metadata Labeller::metadata() const {
-    Metadata all;
-    for (const std::string& label : labels)
-        all[kLabels] += label + '\n';
-    return all;
+hugging_face::ConfigJson Labeller::config() const {
+    auto c = hugging_face::config_of(model.config);
+    c.labels = labels;
+    return c;
 }
 
 std::vector<Label> Labeller::operator()(const std::string& text) const {

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "models/classifier.h"
-#include "models/hugging_face.h"
+#include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models {
@@ -23,17 +23,16 @@ struct Label {
 };
 
 struct Labeller {
-    // What `classify train` has saved: a run's folder (see model_file), or one of the files in it; or a
-    // folder from Hugging Face with a BertForSequenceClassification. Throws FileError naming the file for any
-    // other.
+    // A saved classifier (models/saved.h): what `classify train` has saved, or a folder from Hugging Face
+    // with a BertForSequenceClassification. Throws FileError naming the file for any other.
     static Labeller load(const std::string& path, const OpenOptions& options = {});
     // For training: the layers of a folder from Hugging Face with any BERT, and a classifier for these
     // labels: the folder's own if it knows them all, otherwise a new one. options.rng: of its initial values,
     // and of dropout.
     static Labeller based_on(const std::string& path, const std::vector<std::string>& labels,
                              const OpenOptions& options = {});
-    // For a saved model of `classify train`: what its file has besides the configuration.
-    nn::checkpoint::Metadata metadata() const;
+    // For a model that was trained here: what its config.json says.
+    hugging_face::ConfigJson config() const;
 
     // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
     std::vector<Label> operator()(const std::string& text) const;

@@ -104,15 +104,14 @@ void Run::begin() {
         folder.run.stop_after == 0 ? options.steps : std::min(options.steps, done + folder.run.stop_after);
     has_begun_ = true;
     begins();
-    if (model.tokenizer != nullptr)
-        folder.keep(*model.tokenizer);
+    folder.check_kept(model.texts);
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
     try {
+        folder.keep(model.texts);
         if (done == 0)
             save_last();
     } catch (...) {
-        if (model.tokenizer != nullptr)
-            folder.forget();
+        folder.forget(model.texts);
         throw;
     }
     start_ = std::chrono::steady_clock::now();
@@ -183,7 +182,7 @@ void Run::keep() {
     if (!folder.exists())
         return;
     if (now_.validation && training.best_step == step() && folder.writes())
-        model.save(folder.best(), {}, nullptr);
+        save_checkpoint(folder.best(), model.state);
     if (now_.validation || now_.ends_epoch || now_.stops || step() == last_ ||
         (folder.run.save_every > 0 && step() % folder.run.save_every == 0)) {
         if (folder.writes())
@@ -204,7 +203,7 @@ void Run::save_last() {
     if (options.epochs)
         epoch.visit(write);
     write("validation", validation);
-    model.save(folder.last(), all, &training);
+    save_checkpoint(folder.last(), model.state, all, &training);
 }
 
 int64_t Run::finish() {
@@ -223,12 +222,12 @@ int64_t Run::finish_first() {
         autograd::check(losses.empty() && nn::checkpoint::exists(folder.model()), folder.best(),
                         ": the weights of the best validation, of step ", best, ", are missing; ",
                         folder.last(), " opens as a model with those of step ", last);
-        model.load ? model.load(folder.model()) : load_weights(folder.model(), model.state);
+        load_weights(folder.model(), model.saved);
         return 0;
     }
     if (best > 0)
         load_weights(folder.best(), model.state);
-    model.save(folder.model(), {}, nullptr);
+    save_weights(folder.model(), model.saved, model.family);
     return best > 0 ? best : last;
 }
 

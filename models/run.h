@@ -18,36 +18,30 @@
 #include <optional>
 
 #include "models/batch.h"
-#include "models/pytorch.h"
 #include "models/run_folder.h"
-#include "models/saved.h"
 #include "nn/training.h"
 
 namespace plaingrad::models {
 
-// A model as a run sees it: its parameters, their names in a file, and how to write that file.
+// A model as a run sees it: its parameters, and their names in checkpoints and in model.safetensors.
 struct RunModel {
     std::vector<nn::NamedParameter> parameters;
-    nn::checkpoint::StateDict state;
-    std::function<void(const std::string& path, const Metadata& extra, const nn::Training* training)> save;
+    StateDict state = {}, saved = {};
+    Family family = Family::plaingrad;
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
-    // Reads the weights of the model that `save` has written; without: as those of any saved model.
-    std::function<void(const std::string& path)> load = {};
-    const text::Tokenizer* tokenizer = nullptr;  // what the folder gets before the first checkpoint; or none
+    TextFiles texts = {};   // what the folder gets before the first checkpoint: config.json and the tokenizer
 };
-// text: what the model's file has besides the configuration.
+// config: what its config.json says.
 template <class Model>
-RunModel run_model(const Model& model, const Metadata& text = {}, const std::string& data = "",
-                   const text::Tokenizer* tokenizer = nullptr) {
-    return {nn::parameters(model),
-            state_dict(model),
-            [&model, text](const std::string& path, Metadata extra, const nn::Training* training) {
-                extra.insert(text.begin(), text.end());
-                models::save(path, model, extra, training);
-            },
-            data,
-            {},
-            tokenizer};
+RunModel run_model(const Model& model, const ConfigJson& config, const std::string& data = "",
+                   TextFiles texts = {}) {
+    texts.emplace_back("config.json", written(config));
+    return {nn::parameters(model), state_dict(model), saved_state(model, config), config.family, data,
+            std::move(texts)};
+}
+template <class Model>
+RunModel run_model(const Model& model, const std::string& data = "", const TextFiles& texts = {}) {
+    return run_model(model, hugging_face::config_of(model.config), data, texts);
 }
 
 struct RunOptions {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "models/saved.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
@@ -102,8 +101,8 @@ void RunFolder::lock() {
           ": another run is writing into this folder");
     check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
           ")");
-    for (const char* const name : {"last.safetensors", "config.json", "best.safetensors", "model.safetensors",
-                                   "log.csv", "report.jsonl"})
+    for (const char* const name :
+         {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv", "report.jsonl"})
         claim(name);
 }
 
@@ -131,21 +130,26 @@ void RunFolder::make() {
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
 }
 
-void RunFolder::keep(const text::Tokenizer& tokenizer) const {
-    const std::string name = file("tokenizer.json");
-    if (resumes())
-        tokenizer_beside(last());
-    if (resumes() || !writes())
-        return;
-    // A run that was killed before its first checkpoint has left the same one.
-    check(!nn::checkpoint::exists(name) || nn::checkpoint::read_file(name) == tokenizer.json(), name,
-          kOthers);
-    tokenizer.save(path);
+void RunFolder::check_kept(const TextFiles& texts) const {
+    for (const auto& [name, text] : texts) {
+        const bool there = exists() && nn::checkpoint::exists(file(name));
+        check(!resumes() || there, last(), ": there is no ", name,
+              " beside it; copy it from the folder of its run");
+        // A run that was killed before its first checkpoint has left the same one.
+        check(resumes() || !writes() || !there || nn::checkpoint::read_file(file(name)) == text, file(name),
+              kOthers);
+    }
 }
 
-void RunFolder::forget() const {
+void RunFolder::keep(const TextFiles& texts) const {
     if (writes() && !resumes())
-        unlink(file("tokenizer.json").c_str());
+        write_text_files(texts, path);
+}
+
+void RunFolder::forget(const TextFiles& texts) const {
+    if (writes() && !resumes())
+        for (const auto& [name, text] : texts)
+            unlink(file(name).c_str());
 }
 
 }  // namespace plaingrad::models

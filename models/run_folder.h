@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "models/text/tokenizer.h"
-#include "nn/checkpoint/header.h"
+#include "models/saved.h"
 #include "nn/checkpoint/json.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::models {
 
 using nn::checkpoint::listed;
-using nn::checkpoint::Metadata;
 
 // A value that is out of its range, or a setting that cannot be given. It is not an autograd::Error: the
 // command is wrong, not the data, so a program ends with status 2.
@@ -73,10 +71,12 @@ public:
     // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
     // would overwrite it.
     void claim(const std::string& name) const;
-    // Writes the tokenizer of a new run, which its checkpoints and its model are read with. Throws Error if
-    // there is another one in the folder, or if a run that is resumed has none.
-    void keep(const text::Tokenizer& tokenizer) const;
-    void forget() const;                                           // takes away what `keep` has written
+    // Of the files that checkpoints and the model are read with, config.json and the tokenizer: throws Error
+    // if others are in the folder, or if a run that is resumed has none; writes those of a new run; removes
+    // them.
+    void check_kept(const TextFiles& texts) const;
+    void keep(const TextFiles& texts) const;
+    void forget(const TextFiles& texts) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.

@@ -2,66 +2,293 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
+#include "models/hugging_face/tensors.h"
 #include "models/hugging_face/weights.h"
-#include "models/pytorch.h"
-#include "nn/checkpoint/safetensors.h"
+#include "nn/checkpoint/json.h"
+#include "nn/checkpoint/metadata.h"
 #include "nn/packing.h"
 
 namespace plaingrad::models {
 
 namespace fs = std::filesystem;
+using hugging_face::Direction;
+using nn::checkpoint::certainly_exists;
 using nn::checkpoint::check_file;
-using nn::checkpoint::FieldReader;
-using nn::checkpoint::FieldWriter;
 using nn::checkpoint::FileError;
+using nn::checkpoint::in_folder;
 using nn::checkpoint::SafeTensors;
 
 namespace {
 
-constexpr const char* kConfig = "config.";        // prefix of the configuration's metadata
-constexpr const char* kTraining = "training.";    // prefix of the metadata for resuming
-constexpr const char* kOptimizer = "optimizer.";  // prefix of the optimizer's tensors
-// So that a file of another version is recognised, and not reported as broken. Version 1 had a configuration
-// for each kind of model.
+// So that a file of another version is recognised, and not reported as broken. Only files with our names have
+// it. Versions 1 and 2 had the configuration here, and not in config.json.
 constexpr const char* kVersion = "plaingrad.version";
-constexpr int64_t kOurVersion = 2;
+constexpr int64_t kOurVersion = 3;
 
 // Sinusoids and rotary turns are computed, not read, so nothing in the file limits their table: it may have
 // so many numbers (16 MiB), or as many as the file.
-constexpr double kComputed = 1 << 22;
+constexpr int64_t kComputed = 1 << 22;
 
-// More steps than anyone will make. A file could otherwise have a number that the next step overflows.
-constexpr int64_t kMostSteps = int64_t{1} << 53;
-
-// How many numbers and tensors a file has.
+// How many numbers and tensors there are.
 struct Amount {
-    double numbers = 0, tensors = 0;
+    int64_t numbers = 0, tensors = 0;
 };
-int64_t numbers_in(const nn::checkpoint::Entry& entry) {
-    return (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
-}
-Amount amount_of(const SafeTensors& file) {
-    Amount amount = {.tensors = static_cast<double>(file.entries().size())};
-    for (const nn::checkpoint::Entry& entry : file.entries())
-        amount.numbers += static_cast<double>(numbers_in(entry));
+Amount amount_of(const std::vector<SafeTensors>& files) {
+    Amount amount;
+    for (const SafeTensors& file : files)
+        for (const nn::checkpoint::Entry& entry : file.entries()) {
+            amount.numbers += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+            ++amount.tensors;
+        }
     return amount;
 }
 
-// Throws Error unless a model of these sizes can have come from this file: its large parameters must be in
-// there, and more than one tensor for each layer.
+// Throws Error unless a model of these sizes can have come from these files: there must be more than one
+// tensor for each layer, and half of the numbers of its large parameters. (If some are missing, loading names
+// them.)
 void check_size(const Config& c, const Amount& there) {
     const nn::Positions positions = c.block.positions;
     const int64_t width = positions == nn::Positions::sinusoidal ? c.block.d_model
                           : positions == nn::Positions::rotary   ? head_size(c.block)
                                                                  : 0;
     const double table = static_cast<double>(c.max_length) * static_cast<double>(width);
-    check(table <= std::max(kComputed, there.numbers), "max_length = ", c.max_length,
+    check(table <= static_cast<double>(std::max(kComputed, there.numbers)), "max_length = ", c.max_length,
           " makes a table of positions that is larger than the model");
-    const auto decoder = static_cast<double>(c.kind == Kind::encoder_decoder ? c.n_decoder_layers : 0);
-    check(least_parameters(c) <= there.numbers && static_cast<double>(c.n_layers) + decoder <= there.tensors,
-          "the tensors are too few for the sizes in the metadata");
+    const int64_t decoder = c.kind == Kind::encoder_decoder ? c.n_decoder_layers : 0;
+    check(least_parameters(c) <= 2 * static_cast<double>(there.numbers) &&
+              c.n_layers + decoder <= there.tensors,
+          "the tensors are too few for the sizes in config.json; are both of the same model?");
 }
+
+// Whether the file bears our names. Throws FileError for one of another version.
+bool is_our_file(const SafeTensors& file) {
+    const nn::checkpoint::FieldReader field{file.metadata(), "", file.path()};
+    if (!field.has(kVersion))
+        return false;
+    const auto version = field.required_as<int64_t>(kVersion);
+    check_file(version == kOurVersion, file.path(), ": it was saved by ",
+               version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
+               kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
+    return true;
+}
+
+// Where there is no config.json, says what there is instead, if it is known.
+void refuse_without_config(const SavedModel& saved) {
+    std::error_code none;
+    if (saved.folder == saved.path)
+        hugging_face::refuse_others(saved.path);
+    const std::string file = model_file(saved.path);
+    check_file(is_our_file(nn::checkpoint::read(file)), file,
+               ": a folder is needed, with the config.json of these tensors");
+    throw FileError(file + ": there is no config.json beside it; copy it from the folder of its run");
+}
+
+// A rotary model may be for longer texts than a table is made for.
+void limit_turns(const Amount& there, ConfigJson& c) {
+    if ((of(c.family) & hugging_face::kRotary) == 0)
+        return;
+    const int64_t most = std::max<int64_t>(1, std::max(kComputed, there.numbers) / c.block.head_dim);
+    if (c.max_length <= most)
+        return;
+    c.notes.push_back(autograd::join("texts of up to ", most, " tokens, instead of ", c.max_length,
+                                     ": a table of so many positions would be larger than the model"));
+    c.max_length = most;
+}
+
+// Tensors that this model does not use; but that transformers writes a bias in vain is no news.
+void note_ignored(const std::vector<SafeTensors>& files, ConfigJson& c) {
+    std::vector<std::string> names;
+    for (const SafeTensors& file : files)
+        for (const nn::checkpoint::Entry& entry : file.entries())
+            if (hugging_face::canonical_name(c, entry.name).empty() && entry.name != "cls.predictions.bias")
+                names.push_back(entry.name);
+    if (names.empty())
+        return;
+    const std::string more = names.size() > 1 ? autograd::join(" and ", names.size() - 1, " more") : "";
+    c.notes.push_back(autograd::join(
+        "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more));
+}
+
+// Reading the weights of a checkpoint ignores the optimizer's tensors.
+constexpr const char* kOptimizer = "optimizer.";  // their prefix
+std::string weights_only(std::string name) { return name.starts_with(kOptimizer) ? "" : name; }
+
+template <nn::Module Model>
+StateDict state_in(const Model& model, const ConfigJson& c, bool our_names, Direction direction) {
+    return our_names ? state_dict(model) : hugging_face::state_dict(c, all_parameters(model), direction);
+}
+
+}  // namespace
+
+SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
+    std::error_code none;
+    check_file(nn::checkpoint::exists(path), path, ": there is no such folder or file");
+    if (!fs::is_directory(path, none)) {
+        const fs::path parent = fs::path(path).parent_path();
+        folder = parent.empty() ? "." : parent.string();
+    }
+    if (!certainly_exists(file("config.json")))
+        refuse_without_config(*this);
+    config = hugging_face::read_config(file("config.json"));
+    const auto listed =
+        folder == path ? hugging_face::weight_files(folder) : hugging_face::WeightFiles{.paths = {path}};
+    for (std::size_t i = 0; i < listed.paths.size(); ++i) {
+        files.push_back(nn::checkpoint::read(listed.paths[i]));
+        check_listed(listed, i, files.back().entries());
+    }
+    where = listed.index.empty() ? listed.paths[0] : listed.index;
+    has_our_names = is_our_file(files[0]);
+    check_file(has_our_names || !is_ours(), where,
+               ": this file holds tensors, but plaingrad has not saved it, as config.json says");
+    const Amount there = amount_of(files);
+    limit_turns(there, config);
+    try {
+        check_size(config, there);
+    } catch (const autograd::Error& error) {
+        throw FileError(autograd::join(where, ": ", error.what()));
+    }
+    if (!has_our_names)
+        note_ignored(files, config);
+    notes = config.notes;
+}
+
+bool is_of_others(const std::string& folder) {
+    const std::string config = in_folder(folder, "config.json");
+    return certainly_exists(config) && hugging_face::read_config(config).family != Family::plaingrad;
+}
+
+text::Tokenizer SavedModel::tokenizer() const {
+    check_file(!is_ours() || nn::checkpoint::exists(file("tokenizer.json")), where,
+               ": there is no tokenizer.json beside it; copy it from the folder of its run");
+    auto tokenizer = text::Tokenizer::open(folder);
+    for (const int32_t type : tokenizer.encode_texts({"a"}).type_ids)
+        check_file(config.token_types == 0 || type < config.token_types, folder,
+                   ": the tokenizer gives a text the token type ", type, ", the model has ",
+                   config.token_types, " from 0 on");
+    const bool pair = config.kind == Kind::encoder_decoder;
+    for (const int64_t ids : {config.vocabulary, pair ? config.src_vocabulary : config.vocabulary})
+        check_file(is_ours() ? tokenizer.size() == ids : tokenizer.size() <= ids, folder,
+                   ": the tokenizer has ", tokenizer.size(), " ids, the model ", ids);
+    return tokenizer;
+}
+
+template <nn::Module Model>
+Model load_model(const SavedModel& saved, const OpenOptions& options) {
+    const ConfigJson& c = saved.config;
+    // A bare GPT-2 or Llama is a language model if its output layer is the embedding.
+    const bool no_output = c.kind == Kind::causal && c.bare && !c.tied;
+    check_file(c.kind == Model::kKind && !no_output, saved.file("config.json"), ": a ", name_of(Model::kKind),
+               " is needed: got ", saved.is_ours() ? "a " : "", hugging_face::architecture(c),
+               no_output                          ? ", which has no output layer"
+               : c.names_class || saved.is_ours() ? ""
+                                                  : ", which is assumed where there is no \"architectures\"");
+    Model model = unset<Model>(c, options.rng);
+    model.config.block.precision = options.precision.value_or(model.config.block.precision);
+    const UsePrecision precision(model.config.block.precision);
+    const int64_t all = nn::parameter_count(model);
+    int64_t done = 0;
+    std::map<const Real*, std::pair<nn::NamedParameter, int64_t>> unread;  // how many numbers of each
+    for (const nn::NamedParameter& p : nn::parameters(model))
+        unread.try_emplace(p.tensor.data(), p, p.tensor.numel());
+    const auto after_tensor = [&](const Tensor& tensor, int64_t n) {
+        done += n;
+        auto& [parameter, left] = unread.at(tensor.data());
+        if ((left -= n) == 0 && options.packed)
+            nn::pack_weight(parameter);
+    };
+    const auto after = [&](const StateEntry& entry) {
+        const std::vector<int64_t> sizes = sizes_of(entry);
+        after_tensor(entry.tensor, entry.beside.empty()
+                                       ? Shape(sizes.data(), static_cast<int>(sizes.size())).numel()
+                                       : entry.tensor.numel());
+        for (const Tensor& next : entry.beside)
+            after_tensor(next, next.numel());
+        if (options.progress)
+            options.progress(done, all);
+    };
+    StateDict state = state_in(model, c, saved.has_our_names, Direction::reading);
+    if (saved.has_our_names)
+        state.canonical = weights_only;
+    load(saved.files, state,
+         {.where = saved.where + " does not fit the model of config.json",
+          .hint = "are both of the same model?",
+          .after = after});
+    return model;
+}
+
+template <nn::Module Model>
+StateDict saved_state(const Model& model, const ConfigJson& config) {
+    StateDict state = state_in(model, config, config.family == Family::plaingrad, Direction::writing);
+    if (config.family == Family::plaingrad)
+        check_size(model.config, {nn::parameter_count(model), std::ssize(state.entries)});
+    return state;
+}
+
+void save_weights(const std::string& path, const StateDict& state, Family family, Metadata extra) {
+    if (family == Family::plaingrad)
+        return save_checkpoint(path, state, std::move(extra));
+    extra.emplace("format", "pt");
+    save(path, state, extra);
+}
+
+template <nn::Module Model>
+void save(const std::string& folder, const Model& model, const ConfigJson& given) {
+    const ConfigJson c = config_of(model.config, given);
+    const StateDict state = saved_state(model, c);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    check_file(!error, folder, ": the folder cannot be made: ", error.message());
+    // First, as new weights beside an old config.json would be another model.
+    nn::checkpoint::check_can_replace(in_folder(folder, "config.json"));
+    save_weights(in_folder(folder, "model.safetensors"), state, c.family);
+    nn::checkpoint::replace_file(in_folder(folder, "config.json"), {written(c)});
+}
+
+TextFiles read_text_files(const std::string& folder) {
+    TextFiles files = {{"tokenizer.json", text::Tokenizer::open(folder).json()}};
+    for (const std::string name : {"tokenizer_config.json", "special_tokens_map.json",
+                                   "generation_config.json", "chat_template.jinja"})
+        if (nn::checkpoint::exists(in_folder(folder, name)))
+            files.emplace_back(name, nn::checkpoint::read_file(in_folder(folder, name)));
+    return files;
+}
+
+void write_text_files(const TextFiles& files, const std::string& folder) {
+    for (const auto& [name, bytes] : files)
+        nn::checkpoint::replace_file(in_folder(folder, name), {bytes});
+}
+
+std::string model_file(const std::string& path) {
+    std::error_code none;
+    return fs::is_directory(path, none) ? hugging_face::weight_files(path).paths[0] : path;
+}
+
+template LanguageModel load_model(const SavedModel&, const OpenOptions&);
+template MaskedLanguageModel load_model(const SavedModel&, const OpenOptions&);
+template Classifier load_model(const SavedModel&, const OpenOptions&);
+template TextEncoder load_model(const SavedModel&, const OpenOptions&);
+template Transformer load_model(const SavedModel&, const OpenOptions&);
+template StateDict saved_state(const LanguageModel&, const ConfigJson&);
+template StateDict saved_state(const MaskedLanguageModel&, const ConfigJson&);
+template StateDict saved_state(const Classifier&, const ConfigJson&);
+template StateDict saved_state(const TextEncoder&, const ConfigJson&);
+template StateDict saved_state(const Transformer&, const ConfigJson&);
+template void save(const std::string&, const LanguageModel&, const ConfigJson&);
+template void save(const std::string&, const MaskedLanguageModel&, const ConfigJson&);
+template void save(const std::string&, const Classifier&, const ConfigJson&);
+template void save(const std::string&, const TextEncoder&, const ConfigJson&);
+template void save(const std::string&, const Transformer&, const ConfigJson&);
+
+// ---- Checkpoints.
+
+namespace {
+
+constexpr const char* kTraining = "training.";  // prefix of the metadata for resuming
+
+// More steps than anyone will make. A file could otherwise have a number that the next step overflows.
+constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 // What a run needs to resume, besides weights and moments. The best loss is saved to the last bit, as later
 // losses are compared with it.
@@ -94,133 +321,32 @@ std::vector<StateEntry> optimizer_state(const nn::Training& training) {
         entries.push_back({kOptimizer + moment.name, moment.tensor});
     return entries;
 }
-// Reading the optimizer's tensors from a checkpoint ignores the weights,
-void read_optimizer(const SafeTensors& file, const nn::Training& training) {
-    const auto own = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
-    nn::checkpoint::load(file, {optimizer_state(training), own});
-}
-// and reading the weights ignores the optimizer's.
-void read_weights(const SafeTensors& file, StateDict state) {
-    state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? std::string() : name; };
-    nn::checkpoint::load(file, state);
-}
 
 }  // namespace
 
-Metadata to_metadata(const Config& config) {
-    Metadata metadata;
-    FieldWriter write{metadata, kConfig};
-    Config::fields(config, write);
-    return metadata;
-}
-
-void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
-    const Metadata known = to_metadata(config);
-    for (const auto& [name, text] : metadata)
-        check_file(!name.starts_with(kConfig) || known.contains(name), where, ": ",
-                   nn::checkpoint::shown_name(name),
-                   " is unknown here: the file was saved by a newer version");
-    const FieldReader read{metadata, kConfig, where};
-    Config::fields(config, read);
-    check_config(config);
-}
-
-template <nn::Module Model>
-Model load_model(const std::string& path, Metadata* extra, const OpenOptions& options) {
-    const SafeTensors file = nn::checkpoint::read(path);
-    const FieldReader field{file.metadata(), "", path};
-    check_file(field.has(kVersion), path,
-               ": this file holds tensors, but plaingrad has not saved it; a saved ", name_of(Model::kKind),
-               " is needed, or a folder that also has the config.json of these tensors");
-    const auto version = field.required_as<int64_t>(kVersion);
-    check_file(version == kOurVersion, path, ": it was saved by ",
-               version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
-               kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
-    Config config;
-    try {
-        from_metadata(file.metadata(), config, path);
-        check_file(config.kind == Model::kKind, path, ": this is a saved ", name_of(config.kind),
-                   "; a saved ", name_of(Model::kKind), " is needed");
-        check_size(config, amount_of(file));
-    } catch (const FileError&) {
-        throw;
-    } catch (const autograd::Error& error) {
-        throw FileError(autograd::join(path, ": ", error.what()));
-    }
-    Model model = unset<Model>(config, options.rng);
-    read_weights(file, state_dict(model));
-    model.config.block.precision = options.precision.value_or(model.config.block.precision);
-    if (options.packed)
-        nn::pack_weights(model);
-    if (extra != nullptr)
-        *extra = file.metadata();
-    return model;
-}
-
-template <nn::Module Model>
-void save(const std::string& path, const Model& model, const Metadata& extra, const nn::Training* training) {
-    StateDict state = state_dict(model);
-    check_size(model.config,
-               {static_cast<double>(nn::parameter_count(model)), static_cast<double>(state.entries.size())});
-    Metadata metadata = to_metadata(model.config);
-    metadata.emplace(kVersion, std::to_string(kOurVersion));
-    for (const auto& [name, text] : extra)  // may come from a loaded file; the model's own entries are newer
-        if (!name.starts_with(kConfig) && !name.starts_with(kTraining))
-            metadata.emplace(name, text);
+void save_checkpoint(const std::string& path, const StateDict& state, Metadata extra,
+                     const nn::Training* training) {
+    StateDict all = state;
+    extra.emplace(kVersion, std::to_string(kOurVersion));
     if (training != nullptr) {
         for (const StateEntry& entry : optimizer_state(*training))
-            state.entries.push_back(entry);
-        FieldWriter writer{metadata, kTraining};
+            all.entries.push_back(entry);
+        nn::checkpoint::FieldWriter writer{extra, kTraining};
         standing_of(*training).visit(writer);
     }
-    nn::checkpoint::save(path, state, metadata);
-}
-
-template void save(const std::string&, const LanguageModel&, const Metadata&, const nn::Training*);
-template void save(const std::string&, const MaskedLanguageModel&, const Metadata&, const nn::Training*);
-template void save(const std::string&, const Classifier&, const Metadata&, const nn::Training*);
-template void save(const std::string&, const Transformer&, const Metadata&, const nn::Training*);
-template LanguageModel load_model(const std::string&, Metadata*, const OpenOptions&);
-template MaskedLanguageModel load_model(const std::string&, Metadata*, const OpenOptions&);
-template Classifier load_model(const std::string&, Metadata*, const OpenOptions&);
-template Transformer load_model(const std::string&, Metadata*, const OpenOptions&);
-
-std::string model_file(const std::string& path) {
-    std::error_code none;
-    if (!fs::is_directory(path, none))
-        return path;
-    check_file(!nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")), path,
-               ": this is a folder from Hugging Face; "
-               "the programs generate, classify and fill read such folders");
-    for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
-        if (const std::string file = nn::checkpoint::in_folder(path, name); nn::checkpoint::exists(file))
-            return file;
-    nn::checkpoint::names_in(path, none);
-    if (!none)
-        hugging_face::refuse_others(path);
-    throw FileError(autograd::join(
-        path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
-}
-
-text::Tokenizer tokenizer_beside(const std::string& file, int64_t vocabulary) {
-    const fs::path parent = fs::path(file).parent_path();
-    const std::string folder = parent.empty() ? "." : parent.string();
-    check_file(nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "tokenizer.json")), file,
-               ": there is no tokenizer.json beside it; copy it from the folder of its run. Files of older "
-               "versions have none: their models must be trained again");
-    auto tokenizer = text::Tokenizer::open(folder);
-    check_file(vocabulary == 0 || tokenizer.size() == vocabulary, file, ": the model has ", vocabulary,
-               " ids, the tokenizer beside it ", tokenizer.size());
-    return tokenizer;
+    save(path, all, extra);
 }
 
 void load_weights(const std::string& path, StateDict state) {
-    read_weights(nn::checkpoint::read(path), std::move(state));
+    const SafeTensors file = nn::checkpoint::read(path);
+    is_our_file(file);
+    state.canonical = weights_only;
+    load(file, state);
 }
 
 void load_training(const std::string& path, nn::Training& training) {
     const SafeTensors file = nn::checkpoint::read(path);
-    const FieldReader reader{file.metadata(), kTraining, path};
+    const nn::checkpoint::FieldReader reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
                ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
     Standing standing;
@@ -236,7 +362,8 @@ void load_training(const std::string& path, nn::Training& training) {
                " parameters");
     check_file(possible(standing.best_step) && possible(standing.worse), path,
                ": training.best_step and training.worse cannot be those of ", standing.steps, " steps");
-    read_optimizer(file, training);
+    const auto own = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
+    nn::checkpoint::load(file, {optimizer_state(training), own});
     training.adam.set_steps(standing.steps, std::move(of_each));
     static_cast<nn::Validations&>(training) = standing;
 }

@@ -1,44 +1,85 @@
-// A model in a safetensors file, with the weights under PyTorch's names (models/pytorch.h). The metadata hold
-// the kind of model, its configuration, and what the program adds, for instance the names of classes; its
-// tokenizer is beside it. A checkpoint is such a file with everything that training needs to resume.
+// Saved models, ours and those of others (Hugging Face): one form of folder, and one way to open it.
+//
+//     const SavedModel gpt2("gpt2");                              // what its files say, checked
+//     const auto model = load_model<LanguageModel>(gpt2);         // or load_model<LanguageModel>("gpt2")
+//     const auto tokenizer = gpt2.tokenizer();                    // models/text/tokenizer.h
+//     ...
+//     save("mine", model, gpt2.config);    // in Python: GPT2LMHeadModel.from_pretrained("mine")
+//     save("ours", model);                 // with PyTorch's names
+//     write_text_files(read_text_files("gpt2"), "mine");  // the tokenizer
+//
+// A folder has config.json, the tokenizer if there is text, and model.safetensors, whose tensors bear the
+// names of the family that config.json names: transformers' (models/hugging_face/tensors.h), or, if that is
+// ours, PyTorch's (models/pytorch.h). The folder of a training run also has checkpoints, last.safetensors and
+// best.safetensors, which always bear PyTorch's names, and everything that training needs to resume.
+//
+// Which class of transformers is which of ours:
+//
+//     GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM    LanguageModel
+//     GPT2Model and the like, whose output layer is the embedding                LanguageModel
+//     BertForMaskedLM, BertForPreTraining                                        MaskedLanguageModel
+//     BertForSequenceClassification                                              Classifier
+//     BertModel                                                                  TextEncoder
+//
+// The weights of others are float32, float16 or bfloat16. Here they become Real.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "models/classifier.h"
+#include "models/hugging_face/config.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/pytorch.h"
 #include "models/text/tokenizer.h"
+#include "models/text_encoder.h"
 #include "models/transformer.h"
-#include "nn/checkpoint/json.h"
-#include "nn/checkpoint/metadata.h"
-#include "nn/checkpoint/state_dict.h"
+#include "nn/checkpoint/safetensors.h"
 #include "nn/training.h"
 
 namespace plaingrad::models {
 
-using nn::checkpoint::Metadata;
+using hugging_face::ConfigJson;
+using hugging_face::Family;
 
-// How a model is opened, ours or one of others.
-struct OpenOptions {
-    // Only to compute with (nn/packing.h). The weights of a folder from Hugging Face are packed as soon as each
-    // has been read, so that only one at a time is in memory as float32.
-    bool packed = false;
-    std::optional<Precision> precision = {};  // to compute in; else the model's own
-    // Called with the number of weights that have been read, and the number of all; for a folder from Hugging
-    // Face, where they may be many.
-    std::function<void(int64_t done, int64_t all)> progress = {};
-    Rng rng = Rng(0);  // for dropout, if training continues: the one that the model was built with
+// A folder, or one of its safetensors files, opened: what it says, before a weight is read.
+struct SavedModel {
+    // Reads config.json and the headers of the weights: of a folder's model.safetensors, which a run writes
+    // at its end, or of the files that its index lists, or else of the best or the last checkpoint. Throws
+    // FileError, in one line that names the file, and the field, for what cannot be computed here: without
+    // these files, with a configuration that is refused (models/hugging_face/config.h), or with fewer numbers
+    // than it needs.
+    explicit SavedModel(const std::string& path);
+
+    bool is_ours() const { return config.family == Family::plaingrad; }
+    std::string file(const std::string& name) const { return nn::checkpoint::in_folder(folder, name); }
+    // Throws FileError also for one whose ids do not fit the model, or that gives a single text token types
+    // that the model lacks.
+    text::Tokenizer tokenizer() const;
+
+    std::string path, folder;
+    ConfigJson config;
+    std::vector<nn::checkpoint::SafeTensors> files = {};  // of the weights
+    std::string where;               // the file to name in complaints: the index, if there is one
+    bool has_our_names = false;      // and not those of the family
+    std::vector<std::string> notes;  // what was ignored or limited, and why, a line each
 };
 
-// The configuration as text, "config.d_model" -> "512", and back. A field that is missing keeps its value, so
-// older files can be read; one that does not exist here is refused, since a newer version computes something
-// else with it. Throws FileError naming `where` and the field if it cannot be read, and Error for a
-// configuration that cannot be built.
-Metadata to_metadata(const Config& config);
-void from_metadata(const Metadata& metadata, Config& config, const std::string& where);
+// Whether the folder's config.json says that a model of others is there.
+bool is_of_others(const std::string& folder);
+
+// For the five models. Each tensor is copied once, from its file into its parameter, which had no initial
+// values. Throws FileError if the model is of another kind, or cannot be read, or if
+// tensors are missing, superfluous, or of other shapes. Memory is allocated for no more
+// numbers than the files have.
+template <nn::Module Model>
+Model load_model(const SavedModel& saved, const OpenOptions& options = {});
+template <nn::Module Model>
+Model load_model(const std::string& path, const OpenOptions& options = {}) {
+    return load_model<Model>(SavedModel(path), options);
+}
 
 // A model whose matrices are not set: all of its weights will be read from a file.
 template <nn::Module Model>
@@ -49,30 +90,41 @@ Model unset(Config config, const Rng& rng) {
     return model;
 }
 
-// For the four models. Replaces the file; if that fails, the old one is unchanged. training: for a
-// checkpoint. Throws FileError naming the file and the cause. Throws Error for a model that could not be
-// loaded again: one whose table of sinusoids, which is computed and not in the file, has more than 2^22
-// numbers, and more than the file.
+// Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
+// was loaded with, or hugging_face::config_of. The family, the special ids, the labels and the limits of
+// positions come from it, everything else comes from the model. Throws Error for a model that computes what
+// none of this family does, or that could not be loaded again, as its table of sinusoids, which is computed
+// and not in the file, has more than 2^22 numbers, and more than the file; and FileError if a file cannot be
+// written. The files that were there are then unchanged, unless the disk becomes full between the two.
 template <nn::Module Model>
-void save(const std::string& path, const Model& model, const Metadata& extra = {},
-          const nn::Training* training = nullptr);
+void save(const std::string& folder, const Model& model, const ConfigJson& config);
+template <nn::Module Model>
+void save(const std::string& folder, const Model& model) {
+    save(folder, model, hugging_face::config_of(model.config));
+}
 
-// The file to open when a program is given `path`. For a run's folder: model.safetensors, which exists once
-// the run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
-// checkpoint. For a file: itself. Throws FileError for a folder from Hugging Face, or with none of them.
+// The tensors of model.safetensors, to be written, beside this config.json; and the writing.
+template <nn::Module Model>
+StateDict saved_state(const Model& model, const ConfigJson& config);
+void save_weights(const std::string& path, const StateDict& state, Family family, Metadata extra = {});
+
+// What a folder has besides its weights and config.json, as names and contents: the tokenizer and
+// generation_config.json; to be written into another folder. Older files of a tokenizer become a
+// tokenizer.json.
+using TextFiles = std::vector<std::pair<std::string, std::string>>;
+TextFiles read_text_files(const std::string& folder);
+void write_text_files(const TextFiles& files, const std::string& folder);
+
+// The file whose weights are opened when a program is given `path`: itself, or, of a folder, as above.
 std::string model_file(const std::string& path);
 
-// The tokenizer.json beside such a file. Throws FileError if there is none, or if it has not so many ids as
-// the model's `vocabulary`; 0: any.
-text::Tokenizer tokenizer_beside(const std::string& file, int64_t vocabulary = 0);
-
-// For the four models. Throws FileError naming the file if it is not one that `save` wrote for this kind of
-// model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata.
-template <nn::Module Model>
-Model load_model(const std::string& path, Metadata* extra = nullptr, const OpenOptions& options = {});
+// A checkpoint: a model's state_dict, and what training needs to resume; without it, the weights alone.
+// Replaces the file; if that fails, the old one is unchanged. Throws FileError naming the file and the cause.
+void save_checkpoint(const std::string& path, const StateDict& state, Metadata extra = {},
+                     const nn::Training* training = nullptr);
 
 // Loads the weights of a checkpoint or a saved model into a model of the same configuration.
-void load_weights(const std::string& path, nn::checkpoint::StateDict state);
+void load_weights(const std::string& path, StateDict state);
 
 // Loads the training state of a checkpoint, for a Training of the model that was loaded from it. Throws
 // FileError naming the file if it is not a checkpoint of such a model; then `training` is unchanged.

@@ -177,13 +177,8 @@ std::vector<Translation> translate(const Transformer& model, const text::Tokeniz
 }
 
 Translator Translator::load(const std::string& path, const OpenOptions& options) {
-    const std::string file = model_file(path);
-    Transformer model = load_model<Transformer>(file, nullptr, options);
-    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.src_vocabulary);
-    nn::checkpoint::check_file(model.config.vocabulary == tokenizer.size(), file, ": the model writes ",
-                               model.config.vocabulary, " ids, the tokenizer beside it has ",
-                               tokenizer.size());
-    return {std::move(model), std::move(tokenizer)};
+    const SavedModel saved(path);
+    return {load_model<Transformer>(saved, options), saved.tokenizer()};
 }
 
 std::string Translator::operator()(const std::string& line) const {

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "models/saved.h"
 #include "models/text/alignment.h"
 #include "models/text/tokenizer.h"
 #include "models/transformer.h"
@@ -62,7 +61,7 @@ Tensor attention_to_source(const Transformer& model, const std::vector<std::vect
                            const std::vector<std::vector<int32_t>>& translations);
 
 struct Translator {
-    // What `translate train` has saved: a run's folder (see model_file), or one of the files in it. Throws
+    // What `translate train` has saved: a run's folder, or one of the files in it. Throws
     // FileError naming the file for any other.
     static Translator load(const std::string& path, const OpenOptions& options = {});
 

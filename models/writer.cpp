@@ -7,14 +7,14 @@
 
 namespace plaingrad::models {
 
-using nn::checkpoint::exists;
-using nn::checkpoint::in_folder;
-
-static Writer load_folder(const std::string& path, const OpenOptions& options) {
-    const hugging_face::Folder folder(path);
-    Writer w = {load_hugging_face<LanguageModel>(folder, options), hugging_face::open_tokenizer(folder)};
-    Config& config = w.model.config;
-    const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
+Writer Writer::load(const std::string& path, const OpenOptions& options) {
+    const SavedModel saved(path);
+    Writer w = {load_model<LanguageModel>(saved, options), saved.tokenizer(), saved.config.lines};
+    w.notes = saved.notes;
+    if (saved.is_ours())
+        return w;
+    const auto generation =
+        hugging_face::read_generation(saved.folder, saved.config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
     w.usual.stop = generation.stop;
     if (generation.max_tokens > 0)
@@ -22,20 +22,15 @@ static Writer load_folder(const std::string& path, const OpenOptions& options) {
     else if (generation.max_length > 0)
         w.usual.max_tokens = w.usual.max_length = generation.max_length;
     if (!generation.ends.empty())
-        config.specials.ends = generation.ends;
-    w.notes = folder.notes;
+        w.model.config.specials.ends = generation.ends;
     w.notes.insert(w.notes.end(), generation.notes.begin(), generation.notes.end());
     return w;
 }
 
-Writer Writer::load(const std::string& path, const OpenOptions& options) {
-    if (exists(in_folder(path, "config.json")))
-        return load_folder(path, options);
-    const std::string file = model_file(path);
-    LanguageModel model = load_model<LanguageModel>(file, nullptr, options);
-    text::Tokenizer tokenizer = tokenizer_beside(file, model.config.vocabulary);
-    const bool lines = !tokenizer.encode("").empty();
-    return {std::move(model), std::move(tokenizer), lines};
+hugging_face::ConfigJson Writer::config() const {
+    auto c = hugging_face::config_of(model.config);
+    c.lines = lines;
+    return c;
 }
 
 std::vector<int32_t> Writer::encode(const std::string& prompt) const {

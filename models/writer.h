@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "models/decoding.h"
-#include "models/hugging_face.h"
+#include "models/hugging_face/config.h"
 #include "models/language_model.h"
 #include "models/text/tokenizer.h"
 
@@ -34,9 +34,11 @@ struct WritingOptions {
 };
 
 struct Writer {
-    // What `generate train` has saved: a run's folder (see model_file), or one of the files in it; or a
-    // folder from Hugging Face with a model that writes. Throws FileError naming the file for any other.
+    // A saved model that writes (models/saved.h): what `generate train` has saved, or a folder from Hugging
+    // Face. Throws FileError naming the file for any other.
     static Writer load(const std::string& path, const OpenOptions& options = {});
+    // For a model that was trained here: what its config.json says.
+    hugging_face::ConfigJson config() const;
 
     // What the model reads before it continues this text. Throws Error for a prompt with a character that the
     // model does not know, and, with `lines`, for one that is longer than a line.

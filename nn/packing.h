@@ -4,7 +4,7 @@
 // nothing else needs no other form. With the copies alone, a weight takes 4 bytes in float32 instead of 8,
 // and 2 in bfloat16 instead of 6.
 //
-//     auto model = load_model<LanguageModel>("run/model.safetensors");
+//     auto model = load_model<LanguageModel>("run");
 //     model.config.block.precision = Precision::bf16;
 //     pack_weights(model);
 //     generate(*model.start(prompts), ...);

@@ -194,7 +194,7 @@ struct Check {
         const Tensor before = logits(few.inputs);
         const TemporaryFolder folder;
         const std::string file = nn::checkpoint::in_folder(folder.path, "model");
-        model.save(file, {}, nullptr);
+        models::save_checkpoint(file, model.state);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
         models::load_weights(file, model.state);

@@ -4,12 +4,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/prompt.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/text_training.h"
-#include "models/hugging_face.h"
 #include "models/presets.h"
 #include "models/text/learn_tokenizer.h"
 
@@ -137,7 +136,7 @@ models::text::Tokenizer learn_tokens(const NewModel& s) {
 template <class Model>
 void write_model(const NewModel& s, const models::Config& config, models::hugging_face::Family family) {
     const Model model(config, autograd::Rng(static_cast<uint64_t>(s.seed)));
-    models::save_hugging_face(s.words[0], model, models::hugging_face::config_of(config, family));
+    models::save(s.words[0], model, models::hugging_face::config_of(config, family));
     std::cout << s.words[0] << ": " << grouped(nn::parameter_count(model)) << " random parameters, "
               << grouped(config.vocabulary) << " tokens\n";
 }

@@ -9,7 +9,6 @@
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "models/hugging_face/tensors.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
@@ -17,24 +16,15 @@ namespace plaingrad::kit {
 using autograd::check;
 using autograd::join;
 
-int64_t numbers_of(const models::hugging_face::ConfigJson& config) {
-    using models::hugging_face::FileTensor;
-    int64_t sum = 0;
-    for (const FileTensor& t : models::hugging_face::tensors(config))
-        if (t.use == FileTensor::Use::read_and_written)
-            sum += autograd::Shape(t.shape.data(), static_cast<int>(t.shape.size())).numel();
-    return sum;
-}
-
 std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t bytes_each) {
     std::error_code none;
     check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
           ": this is a link to something that is not there");
     check(nn::checkpoint::exists(path), path,
           ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
-    if (!nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
+    if (!models::is_of_others(path))
         return {};
-    const models::hugging_face::Folder folder(path);
+    const models::SavedModel folder(path);
     std::set<std::string> dtypes;
     double bytes = 0;
     for (const nn::checkpoint::SafeTensors& file : folder.files)
@@ -42,7 +32,7 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t b
             dtypes.insert(nn::checkpoint::name_of(entry.dtype));
             bytes += static_cast<double>(entry.end - entry.begin);
         }
-    check_memory_to_open(static_cast<double>(bytes_each) * static_cast<double>(numbers_of(folder.config)));
+    check_memory_to_open(static_cast<double>(bytes_each) * models::least_parameters(folder.config));
     say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config), ", ",
              counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
              models::listed({dtypes.begin(), dtypes.end()})));
@@ -71,16 +61,19 @@ void check_base(const models::RunFolder& folder, const std::string& path, const 
           " it can be at another place");
 }
 
-void check_no_model(const std::string& folder) {
+void check_no_model(const std::string& folder, const models::TextFiles& own) {
     namespace fs = std::filesystem;
     std::error_code error;
-    check(!nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "config.json")), folder,
-          "/config.json: there is a model already; give another folder");
     for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
+        const std::string path = nn::checkpoint::in_folder(folder, name.string());
+        const bool is_own = std::any_of(own.begin(), own.end(), [&](const auto& file) {
+            return file.first == name && file.second == nn::checkpoint::read_file(path);
+        });
+        check(is_own || name != "config.json", path, ": there is a model already; give another folder");
         const fs::path kind = name.extension();
-        check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
-                  name != "vocab.txt",
-              nn::checkpoint::in_folder(folder, name.string()),
+        check(is_own || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
+                         name != "merges.txt" && name != "vocab.txt"),
+              path,
               ": this belongs to another model, or to one that was begun; remove it, or give another "
               "folder");
     }

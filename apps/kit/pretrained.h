@@ -8,8 +8,8 @@
 #include "apps/kit/options.h"
 #include "apps/kit/report.h"
 #include "autograd/plain.h"
-#include "models/hugging_face.h"
 #include "models/run.h"
+#include "models/saved.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::kit {
@@ -17,16 +17,12 @@ namespace plaingrad::kit {
 // Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
 // "gpt2: GPT2LMHeadModel, 2 files, 523.0 MiB of F32", and returns what shows the progress (see loading).
 // Throws Error if there is nothing at this path; for such a folder also if the memory is too small for its
-// weights, with `bytes_each` for a number, and FileError as hugging_face::Folder does.
+// weights, with `bytes_each` for a number, and FileError as SavedModel does.
 std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
                                                        int64_t bytes_each = sizeof(autograd::Real));
 
-// How many numbers the weights of such a folder have in memory: a tied one counts once, and what the model
-// does not use not at all.
-int64_t numbers_of(const models::hugging_face::ConfigJson& config);
-
-// The model of a command, as a Writer, Labeller or Filler. precision: as
-// of the option; "": the model's own. packed: for a command that only computes with it.
+// The model of a command, as a Writer, Labeller or Filler. precision: as of the option; "": the model's own.
+// packed: for a command that only computes with it.
 template <class Task>
 Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
     models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
@@ -53,37 +49,25 @@ void check_fine_tuning(const Options& options, const std::vector<std::string>& w
 void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how);
 
 // Before a model is written into a folder: throws Error if another model's files would be overwritten there,
-// or, as a tokenizer.json, be read in place of the new ones.
-void check_no_model(const std::string& folder);
+// or, as a tokenizer.json, be read in place of the new ones; but `own` may be there already, of a run that
+// was killed as it began.
+void check_no_model(const std::string& folder, const models::TextFiles& own = {});
 
 // In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
 // `where`, if the ids of a text to learn from have it.
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
                       const std::string& where);
 
-// The model of a run that trains a folder from Hugging Face further. The run keeps its checkpoints as every
-// run; only its last file, the model, is one for others: with config.json, and the text files of the folder
-// `from` as they are when the run begins. Both the model and the run's folder outlive it.
+// The model of a run that trains a folder from Hugging Face further: one for others, with the text files of
+// the folder `from`.
 template <class Model>
 models::RunModel run_model_for_others(const Model& model, const std::string& data,
                                       const models::RunFolder& folder, const std::string& from,
                                       const models::hugging_face::ConfigJson& config) {
+    auto all = models::run_model(model, config_of(model.config, config), data, models::read_text_files(from));
     if (folder.writes() && !folder.resumes())
-        check_no_model(folder.path);
-    models::RunModel result = models::run_model(model, {}, data);
-    result.save = [&, config, texts = models::hugging_face::read_text_files(from),
-                   as_checkpoint = result.save](const std::string& path, const models::Metadata& extra,
-                                                const nn::Training* training) {
-        if (path != folder.model())
-            return as_checkpoint(path, extra, training);
-        models::hugging_face::write_text_files(texts, folder.path);  // first: a model has its tokenizer
-        models::save_hugging_face(folder.path, model, config);
-    };
-    result.load = [&](const std::string&) {
-        const models::hugging_face::Folder saved(folder.path);
-        nn::copy_values(nn::parameters(models::load_hugging_face<Model>(saved)), nn::parameters(model));
-    };
-    return result;
+        check_no_model(folder.path, all.texts);
+    return all;
 }
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of its layers.

@@ -182,7 +182,7 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && exists(in_folder(words[0], "config.json"))) {
+    if (print_folder != nullptr && models::is_of_others(words[0])) {
         print_folder(words[0]);
         if (!exists(in_folder(words[0], "last.safetensors")))
             return;

@@ -1,9 +1,10 @@
 #include "models/hugging_face/config.h"
 
 #include <algorithm>
+#include <concepts>
+#include <span>
 
 #include "models/hugging_face/keys.h"
-#include "models/saved.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -127,8 +128,79 @@ void check_model(const std::string& path, const ConfigJson& c) {
     }
 }
 
+// A visit of the fields of Config, which writes them as JSON,
+struct FieldsToJson {
+    std::vector<std::pair<std::string, std::string>>& fields;
+    template <class T>
+    void operator()(const std::string& name, const T& value) {
+        fields.emplace_back(name, JsonText(value).text);
+    }
+    template <class Enum>
+    void operator()(const std::string& name, Enum value, std::span<const char* const> names) {
+        const auto i = static_cast<std::size_t>(value);
+        check(i < names.size(), "[config] ", name, ": value ", i, " of this enum has no name");
+        (*this)(name, names[i]);
+    }
+};
+// and one that reads them. One that is missing keeps its value.
+struct FieldsFromJson {
+    const Json& json;
+    void read(const Json& j, bool& value) const { value = j.boolean(); }
+    template <std::integral Integer>
+    void read(const Json& j, Integer& value) const {
+        const int64_t number = j.integer();
+        value = static_cast<Integer>(number);
+        j.require(value == number, "must be a number below 2^31: got ", number);
+    }
+    template <std::floating_point Number>
+    void read(const Json& j, Number& value) const {
+        value = static_cast<Number>(j.real());
+    }
+    void read(const Json& j, std::string& value) const { value = j.text(); }
+    template <class T>
+    void read(const Json& j, std::vector<T>& values) const {
+        values.clear();
+        for (const Json& item : j.items()) {
+            values.emplace_back();
+            read(item, values.back());
+        }
+    }
+    template <class T>
+    void operator()(const std::string& name, T& value) const {
+        if (const Json j = json[name]; !j.is_null())
+            read(j, value);
+    }
+    template <class Enum>
+    void operator()(const std::string& name, Enum& value, std::span<const char* const> names) const {
+        const Json j = json[name];
+        if (j.is_null())
+            return;
+        const auto found = std::find(names.begin(), names.end(), j.view());
+        j.require(found != names.end(), "has an unknown value ", j.shown());
+        value = static_cast<Enum>(found - names.begin());
+    }
+};
+
+// A field that does not exist here is refused: a newer version computes something else with it.
+ConfigJson read_own(const Json& json, const std::string& path) {
+    ConfigJson c;
+    c.family = Family::plaingrad;
+    const FieldsFromJson read{json};
+    Config::fields(static_cast<Config&>(c), read);
+    read("labels", c.labels);
+    read("lines", c.lines);
+    json.check_all_used();
+    check_file(c.labels.empty() || std::ssize(c.labels) == c.classes, path, ": \"labels\" are ",
+               c.labels.size(), ", \"classes\" ", c.classes);
+    check_model(path, c);
+    return c;
+}
+
 ConfigJson read(const Json& json, const std::string& path) {
-    Keys keys = defaults(family_of(json));
+    const Family family = family_of(json);
+    if (family == Family::plaingrad)
+        return read_own(json, path);
+    Keys keys = defaults(family);
     for (const Json& member : json.members())
         read_key(member, keys);
     resolve_sizes(path, keys);
@@ -145,12 +217,12 @@ ConfigJson read(const Json& json, const std::string& path) {
 bool is_ours_alone(const std::string& field, Kind kind) {
     for (const char* const ours : {"never", "start", "max_length", "init", "precision", "src_vocabulary",
                                    "n_decoder_layers", "embeddings_tied"})
-        if (field == std::string("config.") + ours)
+        if (field == ours)
             return true;
     for (const char* const of_classifiers : {"classes", "pooling", "pooled_dropout"})
-        if (field == std::string("config.") + of_classifiers)
+        if (field == of_classifiers)
             return kind != Kind::classifier;
-    return field.starts_with("config.dropout.");
+    return field.starts_with("dropout.");
 }
 
 }  // namespace
@@ -160,6 +232,8 @@ ConfigJson read_config(const std::string& path) { return read(Json::open(path), 
 ConfigJson config_of(const Config& model, const ConfigJson& given) {
     ConfigJson c = given;
     static_cast<Config&>(c) = model;
+    if (c.family == Family::plaingrad)
+        return c;
     c.specials = given.specials;
     c.bare = model.kind == Kind::encoder || (model.kind == Kind::causal && given.bare);
     if (model.max_length != given.max_length) {
@@ -175,19 +249,23 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
     c.block.head_dim = head_size(c.block);
     c.block.attention_out_bias = c.block.attention_bias && c.block.attention_out_bias;
     // Read again, it must be the same model.
-    const Metadata is = to_metadata(c),
-                   must_be = to_metadata(read(Json(written(c), "config.json"), "config.json"));
-    for (const auto& [field, value] : is)
-        check(is_ours_alone(field, c.kind) || must_be.at(field) == value, "[hugging_face] in ",
-              kFamilyNames[static_cast<int>(c.family)], " ", field.substr(7), " is ", must_be.at(field),
-              ": this model has ", value);
+    const auto must_be = fields_of(read(Json(written(c), "config.json"), "config.json"));
+    auto same = must_be.begin();
+    for (const auto& [field, value] : fields_of(c)) {
+        const std::string& there = same++->second;
+        check(is_ours_alone(field, c.kind) || there == value, "[hugging_face] in ",
+              kFamilyNames[static_cast<int>(c.family)], " ", field, " is ", there, ": this model has ",
+              value);
+    }
     return c;
 }
 
 ConfigJson config_of(const Config& model, Family family, bool bare) {
     ConfigJson given;
-    given.max_length = 0;
     given.family = family;
+    if (family == Family::plaingrad)
+        return config_of(model, given);
+    given.max_length = 0;
     given.bare = bare;
     given.specials = model.specials;
     given.start = model.specials.start;
@@ -196,8 +274,11 @@ ConfigJson config_of(const Config& model, Family family, bool bare) {
     return config_of(model, given);
 }
 
-void write_config(const std::string& path, const ConfigJson& config) {
-    nn::checkpoint::replace_file(path, {written(config)});
+std::vector<std::pair<std::string, std::string>> fields_of(const Config& config) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    FieldsToJson visit{fields};
+    Config::fields(config, visit);
+    return fields;
 }
 
 }  // namespace plaingrad::models::hugging_face

@@ -1,4 +1,5 @@
-// config.json: what a folder from Hugging Face says about its model, understood as transformers 5 does.
+// config.json: what a folder says about its model. One from Hugging Face is understood as transformers 5
+// does; ours has the fields of Config, under "model_type": "plaingrad".
 //
 // Every key that changes what the model computes is honoured, or refused by name; a missing one has the value
 // that transformers gives it. (The table of all keys is in keys.cpp.) A key that transformers does not know
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/config.h"
@@ -13,8 +15,8 @@
 namespace plaingrad::models::hugging_face {
 
 // "model_type". SmolLM and many others are llama.
-enum class Family { gpt2, bert, llama, mistral, qwen2, count };
-inline constexpr const char* kFamilyNames[] = {"gpt2", "bert", "llama", "mistral", "qwen2"};
+enum class Family { gpt2, bert, llama, mistral, qwen2, plaingrad, count };
+inline constexpr const char* kFamilyNames[] = {"gpt2", "bert", "llama", "mistral", "qwen2", "plaingrad"};
 static_assert(std::size(kFamilyNames) == static_cast<std::size_t>(Family::count));
 
 // Sets of families, for the tables of keys and of tensors.
@@ -37,11 +39,13 @@ struct ConfigJson : Config {
     std::vector<bool> sliding_layers = {};
     int32_t start = -1;                    // bos_token_id; -1: none, and specials.start is another
     std::vector<std::string> labels = {};  // of the classes, by their numbers
+    bool lines = false;  // of a language model of ours: its texts are lines, each between <sos> and <eos>
 
     std::vector<std::string> notes = {};  // a line each: what was ignored, or limited, and why
 };
 
-// The name of the class in transformers: the first one that is this model. Throws Error if there is none.
+// The name of the class in transformers: the first one that is this model; of one of ours its kind. Throws
+// Error if there is none.
 std::string_view architecture(const ConfigJson& config);
 
 // Reads config.json. Throws FileError, in one line that names the file and the key.
@@ -53,9 +57,12 @@ ConfigJson read_config(const std::string& path);
 // are never generated, initial values, precision, and dropout where the family has none.)
 ConfigJson config_of(const Config& model, const ConfigJson& given);
 // The same for a new model, with its own ids, and labels as transformers counts them.
-ConfigJson config_of(const Config& model, Family family, bool bare = false);
+ConfigJson config_of(const Config& model, Family family = Family::plaingrad, bool bare = false);
 
-// Writes it for transformers 4.43 and later. Replaces the file; throws FileError if it cannot.
-void write_config(const std::string& path, const ConfigJson& config);
+// The whole text of config.json; for transformers 4.43 and later.
+std::string written(const ConfigJson& config);
+
+// The fields of a configuration as JSON, by name. Throws Error for a value of an enum that has no name.
+std::vector<std::pair<std::string, std::string>> fields_of(const Config& config);
 
 }  // namespace plaingrad::models::hugging_face

@@ -461,11 +461,13 @@ Keys defaults(Family family) {
 }
 
 std::string_view architecture(const ConfigJson& c) {
+    if (c.family == Family::plaingrad)
+        return name_of(c.kind);
     for (const Architecture& a : kArchitectures)
         if (a.family == c.family && a.kind == c.kind && a.bare == c.bare)
             return a.name;
     throw autograd::Error(join("[hugging_face] ", kFamilyNames[static_cast<int>(c.family)], " has no ",
-                               name_of(c.kind), "; see models/hugging_face.h"));
+                               name_of(c.kind), "; see models/saved.h"));
 }
 
 void read_key(const Json& json, Keys& keys) {
@@ -485,10 +487,22 @@ void read_key(const Json& json, Keys& keys) {
 
 std::string written(const ConfigJson& config) {
     std::string text;
+    const auto add = [&](std::string_view name, const std::string& value) {
+        text += join(text.empty() ? "{\n  " : ",\n  ", quote(name), ": ", value);
+    };
+    if (config.family == Family::plaingrad) {
+        add("model_type", quote("plaingrad"));
+        for (const auto& [name, value] : fields_of(config))
+            add(name, value);
+        if (config.kind == Kind::classifier)
+            add("labels", json_of(config.labels));
+        if (config.kind == Kind::causal)
+            add("lines", json_of(config.lines));
+    }
     for (const Key& key : kKeys)
         if ((key.families & of(config.family)) != 0 && key.write != nullptr)
             if (const std::string value = key.write(config); !value.empty())
-                text += join(text.empty() ? "{\n  " : ",\n  ", quote(key.name), ": ", value);
+                add(key.name, value);
     return text + "\n}\n";
 }
 

@@ -48,9 +48,6 @@ Keys defaults(Family family);
 // Reads a member. Throws FileError if it is refused.
 void read_key(const Json& json, Keys& keys);
 
-// The whole text of config.json.
-std::string written(const ConfigJson& config);
-
 // Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
 std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,
                                std::vector<std::string>& notes);

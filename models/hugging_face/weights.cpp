@@ -56,6 +56,7 @@ bool begins(const std::string& path, std::string_view begin) {
 void refuse_others(const std::string& folder) {
     std::error_code error;
     const std::vector<std::string> names = nn::checkpoint::names_in(folder, error);
+    check_file(!error, folder, ": this folder cannot be read: ", error.message());
     for (const std::string& name : names) {
         const std::string path = nn::checkpoint::in_folder(folder, name);
         check_file(!fs::is_symlink(path, error) || exists(path), path, ": this is a link to ",
@@ -81,6 +82,9 @@ WeightFiles weight_files(const std::string& folder) {
         return {.paths = {file}};
     if (exists(index))
         return read_index(folder, index);
+    for (const char* const checkpoint : {"best.safetensors", "last.safetensors"})
+        if (const std::string path = nn::checkpoint::in_folder(folder, checkpoint); exists(path))
+            return {.paths = {path}};
     check_file(exists(folder), folder, ": there is no such folder");
     refuse_others(folder);
     check_file(false, folder, ": there is neither model.safetensors nor model.safetensors.index.json");

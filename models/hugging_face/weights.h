@@ -1,5 +1,5 @@
-// Where the weights of a folder from Hugging Face are: in model.safetensors, or, for a large model, in
-// several files, which model.safetensors.index.json lists.
+// Where the weights of a folder are: in model.safetensors, or, for a large model, in several files, which
+// model.safetensors.index.json lists; or, while a run has not ended, in its best or its last checkpoint.
 #pragma once
 
 #include <map>

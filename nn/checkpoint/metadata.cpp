@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 #include "autograd/base/text_stream.h"
 #include "nn/checkpoint/json.h"
@@ -45,15 +44,12 @@ static std::string shortest(T value) {
 std::string to_text(float value) { return shortest(value); }
 std::string to_text(double value) { return shortest(value); }
 
-template <class Integer>
-void FieldWriter::operator()(const std::string& name, const std::vector<Integer>& values) {
+void FieldWriter::operator()(const std::string& name, const std::vector<int64_t>& values) {
     std::string text;
-    for (const Integer value : values)
+    for (const int64_t value : values)
         text.append(text.empty() ? "" : " ").append(std::to_string(value));
     (*this)(name, text);
 }
-template void FieldWriter::operator()(const std::string&, const std::vector<int32_t>&);
-template void FieldWriter::operator()(const std::string&, const std::vector<int64_t>&);
 
 const std::string* FieldReader::find(const std::string& name) const {
     const auto entry = metadata.find(prefix + name);
@@ -80,15 +76,7 @@ void FieldReader::operator()(const std::string& name, int64_t& value) const {
     }
 }
 
-void FieldReader::operator()(const std::string& name, int32_t& value) const {
-    int64_t wide = value;
-    (*this)(name, wide);
-    value = static_cast<int32_t>(wide);
-    check_file(value == wide, where, ": ", prefix, name, " must be a number below 2^31: got ", wide);
-}
-
-template <class Integer>
-void FieldReader::operator()(const std::string& name, std::vector<Integer>& values) const {
+void FieldReader::operator()(const std::string& name, std::vector<int64_t>& values) const {
     const std::string* text = find(name);
     if (text == nullptr)
         return;
@@ -96,13 +84,11 @@ void FieldReader::operator()(const std::string& name, std::vector<Integer>& valu
     autograd::TextReader words(*text);
     for (std::string word; words >> word;) {
         const int64_t number = parse_integer(word).value_or(-1);
-        check_file(number >= 0 && number <= std::numeric_limits<Integer>::max(), where, ": ", prefix, name,
-                   " must be whole numbers from 0: got ", shown(*text));
-        values.push_back(static_cast<Integer>(number));
+        check_file(number >= 0, where, ": ", prefix, name, " must be whole numbers from 0: got ",
+                   shown(*text));
+        values.push_back(number);
     }
 }
-template void FieldReader::operator()(const std::string&, std::vector<int32_t>&) const;
-template void FieldReader::operator()(const std::string&, std::vector<int64_t>&) const;
 
 void FieldReader::operator()(const std::string& name, double& value) const {
     if (const std::string* text = find(name)) {
@@ -111,29 +97,6 @@ void FieldReader::operator()(const std::string& name, double& value) const {
                    shown(*text));
         value = *number;
     }
-}
-
-void FieldReader::operator()(const std::string& name, float& value) const {
-    double wide = static_cast<double>(value);
-    (*this)(name, wide);
-    // From half way between the largest float and 2^128 on, rounding gives infinity.
-    check_file(std::abs(wide) < 0x1.ffffffp127 || std::isinf(wide), where, ": ", prefix, name,
-               " must be a number that 32 bits can hold: got ", to_text(wide));
-    value = static_cast<float>(wide);
-}
-
-void FieldReader::operator()(const std::string& name, bool& value) const {
-    static constexpr const char* kNames[] = {"false", "true"};
-    value = choose(name, value ? 1 : 0, kNames) == 1;
-}
-
-std::size_t FieldReader::choose(const std::string& name, std::size_t otherwise, const Names& names) const {
-    const std::string* text = find(name);
-    if (text == nullptr)
-        return otherwise;
-    const auto found = std::find(names.begin(), names.end(), *text);
-    check_file(found != names.end(), where, ": ", prefix, name, " has an unknown value ", shown(*text));
-    return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace plaingrad::nn::checkpoint

@@ -1,15 +1,15 @@
-// Numbers, switches and words in a file's metadata, where everything is text. One visit of a struct's fields
-// both writes and reads them:
+// Numbers and words in a file's metadata, where everything is text. One visit of a struct's fields both
+// writes and reads them:
 //
-//     template <class Config, class Field>
-//     void visit_fields(Config& config, Field& field) {
-//         field("d_model", config.d_model);
-//         field("norm", config.norm, {"post", "pre"});  // the names of an enum's values, in their order
+//     template <class Epoch, class Field>
+//     void visit_fields(Epoch& epoch, Field& field) {
+//         field("number", epoch.number);
+//         field("loss_sum", epoch.loss_sum);
 //     }
-//     FieldWriter write{metadata, "config."};
-//     visit_fields(config, write);  // "config.d_model" -> "512", "config.norm" -> "post"
-//     FieldReader read{file.metadata(), "config.", file.path()};
-//     visit_fields(config, read);
+//     FieldWriter write{metadata, "epoch."};
+//     visit_fields(epoch, write);  // "epoch.number" -> "12"
+//     FieldReader read{file.metadata(), "epoch.", file.path()};
+//     visit_fields(epoch, read);
 //
 // A field that is missing from the file leaves the variable as it is, at its default: so a file that was
 // saved before the field existed can still be read.
@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,31 +35,14 @@ std::optional<double> parse_real(const std::string& text);
 std::string to_text(float value);
 std::string to_text(double value);
 
-using Names = std::span<const char* const>;
-
 struct FieldWriter {
     Metadata& metadata;
     std::string prefix = {};  // of every name
 
     void operator()(const std::string& name, const std::string& value) { metadata[prefix + name] = value; }
-    void operator()(const std::string& name, const char* value) { metadata[prefix + name] = value; }
     void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
-    void operator()(const std::string& name, int32_t value) { (*this)(name, std::to_string(value)); }
-    template <class Integer>                                                       // int32_t or int64_t
-    void operator()(const std::string& name, const std::vector<Integer>& values);  // "4 5 6"
-    void operator()(const std::string& name, bool value) {
-        (*this)(name, std::string(value ? "true" : "false"));
-    }
-    void operator()(const std::string& name, float value) { (*this)(name, to_text(value)); }
+    void operator()(const std::string& name, const std::vector<int64_t>& values);  // "4 5 6"
     void operator()(const std::string& name, double value) { (*this)(name, to_text(value)); }
-    // Throws Error for a value that has no name.
-    template <class Enum>
-    void operator()(const std::string& name, Enum value, const Names& names) {
-        const auto i = static_cast<std::size_t>(value);
-        autograd::check(i < names.size(), "[metadata] ", prefix, name, ": value ", i,
-                        " of this enum has no name");
-        (*this)(name, std::string(names[i]));
-    }
 };
 
 // Each call throws FileError, naming the file and the field, for a text that is not such a value. NaN is
@@ -72,16 +54,8 @@ struct FieldReader {
 
     void operator()(const std::string& name, std::string& value) const;
     void operator()(const std::string& name, int64_t& value) const;
-    void operator()(const std::string& name, int32_t& value) const;
-    template <class Integer>  // int32_t or int64_t
-    void operator()(const std::string& name, std::vector<Integer>& values) const;
-    void operator()(const std::string& name, bool& value) const;
-    void operator()(const std::string& name, float& value) const;
+    void operator()(const std::string& name, std::vector<int64_t>& values) const;
     void operator()(const std::string& name, double& value) const;
-    template <class Enum>
-    void operator()(const std::string& name, Enum& value, const Names& names) const {
-        value = static_cast<Enum>(choose(name, static_cast<std::size_t>(value), names));
-    }
 
     bool has(const std::string& name) const { return find(name) != nullptr; }
     // For fields that must be there.
@@ -96,7 +70,6 @@ struct FieldReader {
 
 private:
     const std::string* find(const std::string& name) const;
-    std::size_t choose(const std::string& name, std::size_t otherwise, const Names& names) const;
 };
 
 }  // namespace plaingrad::nn::checkpoint

@@ -37,26 +37,36 @@ std::string words(const std::vector<int64_t>& sizes) {
     return text + (sizes.size() > kMost ? ", ...)" : ")");
 }
 
+// What a model expects,
+struct Expected {
+    std::string name;
+    std::vector<int64_t> shape;  // in the file
+    std::size_t weight;          // a number: equal for the names of one tied weight
+};
+// and where it is.
+struct Found {
+    const SafeTensors* file = nullptr;  // nullptr: no file has it
+    const Entry* entry = nullptr;
+};
+
 // By name only.
-Matches match_names(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
-                    const Canonical& canonical, Listing& unexpected) {
+std::vector<Found> match_names(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
+                               const Canonical& canonical, Listing& unexpected) {
     std::unordered_map<std::string, std::size_t> by_name;
     for (std::size_t i = 0; i < expected.size(); ++i)
         by_name.emplace(expected[i].name, i);
-    Matches matches = {.found = std::vector<Found>(expected.size()), .ignored = {}};
+    std::vector<Found> found(expected.size());
     for (const SafeTensors& file : files)
         for (const Entry& entry : file.entries()) {
             auto place = by_name.find(entry.name);
             const std::string name = place == by_name.end() ? canonical(entry.name) : entry.name;
             place = by_name.find(name);
-            if (name.empty())
-                matches.ignored.push_back(entry.name);
-            else if (place != by_name.end() && matches.found[place->second].entry == nullptr)
-                matches.found[place->second] = {&file, &entry};
-            else
+            if (place != by_name.end() && found[place->second].entry == nullptr)
+                found[place->second] = {&file, &entry};
+            else if (!name.empty())
                 unexpected.add(shown(entry.name));
         }
-    return matches;
+    return found;
 }
 
 // Where an entry's numbers are in memory: the same for all names of a tied weight.
@@ -166,17 +176,17 @@ std::vector<std::size_t> reading_order(const std::vector<StateEntry>& entries,
     return order;
 }
 
-}  // namespace
-
-Matches match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
-              const Canonical& canonical, const std::string& where, const std::string& hint) {
+// The file that holds each tensor, and its name there, before a number is read. Files may lack some of the
+// names of a tied weight.
+std::vector<Found> match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
+                         const Canonical& canonical, const std::string& where, const std::string& hint) {
     Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
-    Matches matches = match_names(files, expected, canonical, unexpected);
+    std::vector<Found> found = match_names(files, expected, canonical, unexpected);
     std::map<std::size_t, bool> has;  // each weight under one of its names
     for (std::size_t i = 0; i < expected.size(); ++i)
-        has[expected[i].weight] |= matches.found[i].entry != nullptr;
+        has[expected[i].weight] |= found[i].entry != nullptr;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        const Entry* const entry = matches.found[i].entry;
+        const Entry* const entry = found[i].entry;
         const Expected& e = expected[i];
         if (!has[e.weight])
             missing.add(e.name);
@@ -187,8 +197,10 @@ Matches match(std::span<const SafeTensors> files, const std::vector<Expected>& e
     }
     check_file(missing.count + unexpected.count + different.count == 0, where, missing.words(),
                unexpected.words(), different.words(), "; ", hint);
-    return matches;
+    return found;
 }
+
+}  // namespace
 
 std::string replaced(std::string name, const NameRules& rules) {
     for (const auto& [from, to] : rules)
@@ -228,7 +240,7 @@ void save(const std::string& path, const StateDict& state, const Metadata& metad
 void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call) {
     const autograd::NoGrad no_grad;
     const std::vector<Expected> expected = expected_of(state.entries);
-    const std::vector<Found> found = match(files, expected, state.canonical, call.where, call.hint).found;
+    const std::vector<Found> found = match(files, expected, state.canonical, call.where, call.hint);
     check_tied(expected, found, call);
     for (const std::size_t i : reading_order(state.entries, found)) {
         read_entry(found[i], state.entries[i]);

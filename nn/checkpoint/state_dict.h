@@ -65,26 +65,4 @@ void load(std::span<const SafeTensors> files, const StateDict& state, const Load
 // As `load` complains about one file.
 LoadCall call_of(const SafeTensors& file);
 
-struct Expected {
-    std::string name;
-    std::vector<int64_t> shape;  // in the file
-    std::size_t weight;          // a number: equal for the names of one tied weight
-};
-
-struct Found {
-    const SafeTensors* file = nullptr;  // nullptr: no file has it
-    const Entry* entry = nullptr;
-};
-struct Matches {
-    std::vector<Found> found;          // of each expected tensor
-    std::vector<std::string> ignored;  // names in the files
-};
-
-// Finds, for each tensor that a model expects, the file that holds it and its name there, before a number is
-// read. Files may lack some of the names of a tied weight. Throws FileError, beginning with `where` and
-// ending with `hint`, that lists tensors which are missing, superfluous, of another shape, or no
-// floating-point numbers. The result points into `files`.
-Matches match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
-              const Canonical& canonical, const std::string& where, const std::string& hint);
-
 }  // namespace plaingrad::nn::checkpoint

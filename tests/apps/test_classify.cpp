@@ -440,16 +440,10 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
 namespace {
 
 // A model's file with another value of config.KEY. The header keeps its length, or grows by a multiple of 8.
-std::string edited(const std::string& bytes, const std::string& key, const std::string& value) {
-    uint64_t length = 0;
-    std::memcpy(&length, bytes.data(), 8);
-    std::string header = bytes.substr(8, length);
-    const std::size_t at = header.find("\"config." + key + "\":\"") + key.size() + 11;
-    header.replace(at, header.find('"', at) - at, value);
-    const uint64_t longer = header.size();
-    std::string all(8, ' ');
-    std::memcpy(all.data(), &longer, 8);
-    return all + header + bytes.substr(8 + length);
+std::string edited(const std::string& config, const std::string& key, const std::string& value) {
+    const std::string name = "\"" + key + "\": ";
+    const std::size_t at = config.find(name) + name.size();
+    return config.substr(0, at) + value + config.substr(config.find(',', at));
 }
 
 }  // namespace
@@ -476,24 +470,30 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
     REQUIRE(run("generate", {"train", text, "--steps", "1", "--d-model", "8", "--heads", "1", "--layers", "1",
                              "--save", folder / "lm"})
                 .status == 0);
-    bad(folder / "lm/model.safetensors", {"this is a saved language model; a saved classifier is needed"});
+    bad(folder / "lm/model.safetensors", {"config.json: a classifier is needed: got a language model"});
     // Sizes that the tensors in the file cannot have: refused at once, before such a model is built.
+    const std::string config = content(model + "/config.json"), other = folder / "other";
+    std::filesystem::copy(model, other);
     for (const auto& [key, value] : {std::pair{"n_layers", "90000"},
                                      {"d_model", "90000000"},
                                      {"classes", "99999999"},
                                      {"vocabulary", "999999999"},
-                                     {"max_length", "99999999999"}})
-        bad(folder.write("edited", edited(bytes, key, value)), {folder / "edited"});
-    std::string thin = bytes;  // the file has enough numbers for so many layers, but not the tensors
+                                     {"max_length", "99999999999"}}) {
+        put(other + "/config.json", edited(config, key, value));
+        bad(other, {other});
+    }
+    std::string thin = config;  // the file has enough numbers for so many layers, but not the tensors
     for (const auto& [key, value] : {std::pair{"n_layers", "1500"},
                                      {"d_model", "1"},
                                      {"n_heads", "1"},
                                      {"d_ff", "1"},
                                      {"max_length", "8"}})
         thin = edited(thin, key, value);
-    bad(folder.write("edited", thin), {"edited: the tensors are too few for the sizes in the metadata"});
-    models::text::learn_features({"a lovely day", "a lovely day"}, {}).save(folder.path);
-    bad(folder.write("other", bytes), {"other: the model has ", " ids, the tokenizer beside it "});
+    put(other + "/config.json", thin);
+    bad(other, {"model.safetensors: the tensors are too few for the sizes in config.json"});
+    put(other + "/config.json", config);
+    models::text::learn_features({"a lovely day", "a lovely day"}, {}).save(other);
+    bad(other, {"other: the tokenizer has ", " ids, the model "});
     refused(classify({"eval", model, folder.write("v", "glad x\nmad y\n")}), 1,
             {"v:2: the label 'mad' is not among those that were learned: glad, sad"});
 }

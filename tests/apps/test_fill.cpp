@@ -117,7 +117,7 @@ TEST_CASE("classify says that a model's weights are broken", "[apps][classify][h
     for (const models::Real broken :
          {std::numeric_limits<models::Real>::quiet_NaN(), std::numeric_limits<models::Real>::infinity()}) {
         models::Tensor(nn::parameters(model).back().tensor).mutable_data()[1] = broken;
-        save_hugging_face(folder.path, model, models::hugging_face::Folder(folder.path).config);
+        save(folder.path, model, models::SavedModel(folder.path).config);
         const std::string error = "a probability is not a number; the model's weights are broken";
         refused("classify", 1, {"predict", folder.path, "a day"}, error);
         refused("classify", 1, {"eval", folder.path, data}, error);
@@ -141,8 +141,7 @@ TEST_CASE("classify refuses folders that it cannot use, and pairs for its own mo
             "got BertForMaskedLM, which is assumed where there is no \"architectures\"");
     std::filesystem::remove(masked / "config.json");
     refused("classify", 1, {"predict", masked.path, "a"},
-            "plaingrad has not saved it; a saved classifier is needed, or a folder that also has the "
-            "config.json");
+            "a folder is needed, with the config.json of these tensors");
     REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
                              "--validation", "0", "--save", own / "m"})
                 .status == 0);
@@ -309,8 +308,7 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     // Stopped and resumed: the same bits.
     const std::string twice = folder / "twice";
     CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));
-    refused("fill", 1, {twice, "the [MASK]"},
-            twice + ": a run that has not ended; the model is written here");
+    CHECK(run("fill", {twice, "the [MASK]"}).status == 0);  // the checkpoint opens, too
     CHECK(run("fill", {"train", "--resume", twice}).out == r.out);
     CHECK(content(twice + "/model.safetensors") == content(trained + "/model.safetensors"));
     const Result told = run("fill", {"info", twice});
@@ -436,24 +434,22 @@ TEST_CASE("fill train masks other tokens of a line in each step", "[apps][fill]"
     CHECK(losses.size() > 2);
 }
 
-TEST_CASE("Opening a folder needs memory for the weights that its model has", "[apps][hugging_face]") {
-    const Folder folder;
-    const auto model = write_bert<models::MaskedLanguageModel>(folder);
-    CHECK(kit::numbers_of(models::hugging_face::Folder(folder.path).config) == nn::parameter_count(model));
-}
-
-TEST_CASE("A trained folder gets its model behind all that belongs to it", "[apps][hugging_face]") {
+TEST_CASE("A run that trains a folder further keeps what belongs to the model before its first step",
+          "[apps][hugging_face]") {
     const Folder from, to;
     const auto model = write_bert<models::MaskedLanguageModel>(from);
     kit::Options options({"fill"});
     models::RunSettings settings;
     settings.save = to / "run";
     const models::RunFolder folder("fill", settings, options);
-    const models::RunModel model_of_run = kit::run_model_for_others(
-        model, "", folder, from.path, models::hugging_face::Folder(from.path).config);
-    std::filesystem::create_directories(to / "run/config.json");  // the model cannot be written
-    CHECK(error_of([&] { model_of_run.save(folder.model(), {}, nullptr); }) != "");
+    const models::RunModel model_of_run =
+        kit::run_model_for_others(model, "", folder, from.path, models::SavedModel(from.path).config);
+    folder.keep(model_of_run.texts);
     CHECK(content(to / "run/tokenizer.json") == models::text::Tokenizer::open(from.path).json());
+    CHECK(content(to / "run/config.json") == content(from / "config.json"));
+    // What is beside a checkpoint is the family's, and the checkpoint has our names.
+    models::save_checkpoint(folder.last(), model_of_run.state);
+    CHECK(tests::hash(models::load_model<models::MaskedLanguageModel>(to / "run")) == tests::hash(model));
 }
 
 TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {

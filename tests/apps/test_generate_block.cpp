@@ -1,7 +1,7 @@
 // What generate train --config NAME means.
 #include "apps/programs/generate/train.h"
+#include "models/hugging_face/config.h"
 #include "models/language_model.h"
-#include "nn/checkpoint/metadata.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -39,12 +39,7 @@ TEST_CASE("generate train --config: the paper's layer, today's, and changes one 
              c.block.attention_bias = c.block.feed_forward_bias = c.block.norm_bias = c.block.output_bias =
                  false;
          }}};
-    const auto text_of = [](const Config& c) {
-        nn::checkpoint::Metadata fields;
-        nn::checkpoint::FieldWriter writer{fields, ""};
-        Config::fields(c, writer);
-        return fields;
-    };
+    const auto text_of = [](const Config& c) { return models::hugging_face::fields_of(c); };
     Config all = paper;
     for (const auto& [name, change] : changes) {
         INFO(name);

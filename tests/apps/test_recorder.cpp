@@ -114,7 +114,7 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     const Folder folder;
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder of_run("p", {.save = folder / "run"});
-    const models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(of_run, {.parameters = {{"layer.weight", x}}}, kThousand);
     kit::RunPlan plan;
     plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.objective.examples = [](int64_t) { return kit::Examples(); };
@@ -155,7 +155,7 @@ TEST_CASE(
     const std::string page = folder / "page.html";
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder nowhere("p", {.report = page});
-    const models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(nowhere, {.parameters = {{"x", x}}}, kThousand);
     kit::RunPlan plan;
     plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.objective.examples = [](int64_t) { return kit::Examples(); };
@@ -180,7 +180,7 @@ TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit
     const Folder folder;
     const std::string mine = folder.write("mine.html", "mine");
     const models::RunFolder nowhere("p", {.report = mine});
-    const models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}}, kThousand);
+    const models::Run run(nowhere, {.parameters = {}}, kThousand);
     CHECK(contains(error_of([&] { kit::Report(run, kit::RunPlan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));
     CHECK(content(mine) == "mine");

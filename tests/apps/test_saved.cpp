@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "autograd/weight.h"
 #include "models/labeller.h"
 #include "models/pytorch.h"
 #include "models/text/learn_tokenizer.h"
@@ -19,6 +20,8 @@ using namespace tests;      // NOLINT
 
 namespace {
 
+using Fields = std::map<std::string, std::string>;
+
 // Counts the fields of a visit.
 struct Count {
     std::size_t fields = 0;
@@ -27,6 +30,19 @@ struct Count {
         ++fields;
     }
 };
+
+Fields fields(const Config& config) {
+    const auto all = hugging_face::fields_of(config);
+    return {all.begin(), all.end()};
+}
+// A config.json of ours with these fields, as JSON, read.
+ConfigJson read(const Fields& fields) {
+    const Folder folder;
+    std::string json = R"({"model_type":"plaingrad")";
+    for (const auto& [name, value] : fields)
+        json += ",\"" + name + "\":" + value;
+    return hugging_face::read_config(folder.write("config.json", json + "}"));
+}
 
 }  // namespace
 
@@ -38,14 +54,18 @@ TEST_CASE("saved: configurations are restored, with the same text", "[kit][saved
                                 .sublayers = Real(1) / 3,
                                 .feed_forward = Real(1e-7),
                                 .attention = Real(0.7)};
-        const nn::checkpoint::Metadata words = models::to_metadata(config);
         Count count;
         Config::fields(config, count);
-        CHECK(words.size() == count.fields);  // no two have one name
-        Config back;
-        models::from_metadata(words, back, "file");
-        CHECK(models::to_metadata(back) == words);
-        CHECK(back.block.dropout.sublayers == Approx(config.block.dropout.sublayers).epsilon(1e-8));
+        CHECK(fields(config).size() == count.fields);  // no two have one name
+        const Config back = read(fields(config));
+        CHECK(fields(back) == fields(config));
+        CHECK(back.block.dropout.sublayers == config.block.dropout.sublayers);
+        const Folder folder;
+        ConfigJson whole = hugging_face::config_of(config);
+        whole.labels = {"a", "\"b\"\n", "ä", "", "e"};
+        const ConfigJson again = hugging_face::read_config(folder.write("config.json", written(whole)));
+        CHECK((again.family == Family::plaingrad && again.labels == whole.labels));
+        CHECK(fields(again) == fields(config));
     }
 }
 
@@ -64,13 +84,13 @@ struct EnumNames {
         std::set<std::string> different;
         for (std::size_t i = 0; i < words.size(); ++i) {
             value = static_cast<Enum>(i);
-            const nn::checkpoint::Metadata saved = models::to_metadata(config);
-            const std::string& word = saved.at("config." + field);
+            const Fields saved = fields(config);
+            const std::string word = saved.at(field).substr(1, saved.at(field).size() - 2);
             INFO(field << ": " << word);
             CHECK((!word.empty() && different.insert(word).second));
             names[field] += word + ' ';
             value = before;
-            models::from_metadata(saved, config, "file");
+            config = read(saved);
             CHECK(value == static_cast<Enum>(i));
         }
         value = before;
@@ -103,83 +123,85 @@ TEST_CASE("saved: each value of an enumeration has a name of its own, which stay
     }
 }
 
-TEST_CASE("saved: a field of a newer version is refused", "[kit][saved]") {
+TEST_CASE("saved: what another version has saved is refused in a line", "[kit][saved]") {
     const Folder folder;
     const LanguageModel model(small_stack("gpt2"), Rng(1));
-    nn::checkpoint::Metadata newer = models::to_metadata(model.config);
-    newer["config.eyes"] = "blue";
-    newer["plaingrad.version"] = "2";
-    nn::checkpoint::save(folder / "newer", state_dict(model), newer);
-    CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
-          folder / "newer" + ": config.eyes is unknown here: the file was saved by a newer version");
-    newer.erase("config.eyes");
-    newer["config.eyes\nears"] = "blue";  // whatever a file calls it, a complaint is one line
-    nn::checkpoint::save(folder / "newer", state_dict(model), newer);
-    CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
-          folder / "newer" +
-              ": \"config.eyes\\nears\" is unknown here: the file was saved by a newer version");
-    newer.erase("config.eyes\nears");
-    newer["config.kind"] = "two\nlines";
-    nn::checkpoint::save(folder / "kind", state_dict(model), newer);
-    const std::string error = error_of([&] { load_model<LanguageModel>(folder / "kind"); });
-    CHECK(error.starts_with(folder / "kind" + ": config.kind "));
-    CHECK(contains(error, "two\\nlines"));
-    newer["config.kind"] = name_of(Kind::causal);
-    newer["plaingrad.version"] = "1";
-    nn::checkpoint::save(folder / "older", state_dict(model), newer);
-    CHECK(error_of([&] { load_model<LanguageModel>(folder / "older"); }) ==
-          folder / "older" +
-              ": it was saved by an older version (1; this one reads 2); its model must be trained again");
-    newer["plaingrad.version"] = "2";
-    nn::checkpoint::save(folder / "newer", state_dict(model), newer);
-    CHECK(load_model<LanguageModel>(folder / "newer").config.n_layers == model.config.n_layers);
+    save(folder.path, model);
+    const std::string file = folder / "model.safetensors", config = content(folder / "config.json");
+    const auto error = [&] { return error_of([&] { load_model<LanguageModel>(folder.path); }); };
+    CHECK(error().empty());
+    for (const std::string name :
+         {"eyes", "eyes\\nears"}) {  // whatever it is called, a complaint is one line
+        folder.write("config.json", "{\"" + name + "\": \"blue\"," + config.substr(1));
+        CHECK(error().starts_with(folder / "config.json: "));
+        CHECK(contains(error(), "is not supported"));
+        CHECK((contains(error(), "eyes") && !contains(error(), "\n")));
+    }
+    folder.write("config.json", config);
+    const auto with_version = [&](const std::string& version) {
+        nn::checkpoint::save(file, state_dict(model), {{"plaingrad.version", version}});
+        return error();
+    };
+    CHECK(with_version("3").empty());
+    CHECK(with_version("4") == file + ": it was saved by a newer version (4; this one reads 3)");
+    const std::string older =
+        file + ": it was saved by an older version (2; this one reads 3); its model must be trained again";
+    CHECK(with_version("2") == older);
+    CHECK(error_of([&] { load_weights(file, state_dict(model)); }) == older);
+    std::filesystem::remove(folder / "config.json");  // which older versions did not have
+    CHECK(error() == older);
+    CHECK(with_version("3") ==
+          file + ": there is no config.json beside it; copy it from the folder of its run");
+    folder.write("config.json", config);
+    nn::checkpoint::save(file, state_dict(model));
+    CHECK(error() == file + ": this file holds tensors, but plaingrad has not saved it, as config.json says");
 }
 
 TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit][saved]") {
-    const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2"));
+    const Fields good = fields(small_stack("gpt2"));
     for (const auto& [key, value] :
-         std::vector<std::pair<std::string, std::string>>{{"d_model", "x"},
+         std::vector<std::pair<std::string, std::string>>{{"d_model", "\"x\""},
                                                           {"d_model", "12.5"},
-                                                          {"d_model", ""},
+                                                          {"d_model", "\"\""},
                                                           {"d_model", "99999999999999999999"},
                                                           {"n_heads", "5"},
                                                           {"n_layers", "-1"},
-                                                          {"norm", "middle"},
+                                                          {"norm", "\"middle\""},
+                                                          {"kind", "\"two\\nlines\""},
                                                           {"tied", "1"},
                                                           {"norm_eps", "0"},
-                                                          {"norm_eps", "nan"},
-                                                          {"norm_eps", "inf"},
-                                                          {"norm_eps", "-inf"},
+                                                          {"norm_eps", "\"nan\""},
                                                           {"norm_eps", "1e60"},
                                                           {"start", "11"},
-                                                          {"ends", "1000000"},
+                                                          {"start", "4294967296"},
+                                                          {"ends", "[1000000]"},
+                                                          {"ends", "1"},
                                                           {"pad", "-7"},
                                                           {"dropout.attention", "2"}}) {
-        nn::checkpoint::Metadata bad = good;
-        bad.at("config." + key) = value;
-        Config config;
-        const std::string error = error_of([&] { models::from_metadata(bad, config, "file"); });
+        Fields bad = good;
+        bad.at(key) = value;
+        const std::string error = error_of([&] { read(bad); });
         INFO(key << " = " << value << ": " << error);
-        CHECK(contains(error, key));
+        CHECK((contains(error, "config.json: ") && contains(error, key) && !contains(error, "\n")));
     }
+    Fields labels = fields(with_classes(small_stack("gpt2"), 2));
+    labels["labels"] = "[\"bad\"]";
+    CHECK(contains(error_of([&] { read(labels); }), "\"labels\" are 1, \"classes\" 2"));
 }
 
 TEST_CASE("saved: a field that is missing from a file takes its default", "[kit][saved]") {
-    const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2")),
-                                   defaults = models::to_metadata(Config());
+    const Fields good = fields(small_stack("gpt2")), defaults = fields(Config());
     int64_t differing = 0;
     for (const auto& [key, value] : good) {
         // The default of these fits no model, or not this one.
-        if (key == "config.kind" || key == "config.vocabulary" || key == "config.n_heads" ||
-            key == "config.d_model")
+        if (key == "kind" || key == "vocabulary" || key == "n_heads" || key == "d_model")
             continue;
         INFO(key);
-        nn::checkpoint::Metadata less = good;
+        Fields less = good;
         less.erase(key);
-        Config config;
-        models::from_metadata(less, config, "file");
+        const Config config = read(less);
         less[key] = defaults.at(key);
-        CHECK(models::to_metadata(config) == less);
+        CHECK(fields(config) == less);
         differing += value == defaults.at(key) ? 0 : 1;
     }
     CHECK(differing >= 5);
@@ -191,53 +213,66 @@ TEST_CASE("saved: a model is restored bit for bit, and only as its own kind", "[
         INFO(kind);
         const LanguageModel model(small_stack(kind), Rng(1));
         stir(model);
-        models::save(folder / "lm", model, {{"words", "à b"}});
-        nn::checkpoint::Metadata extra;
-        const LanguageModel back = load_model<LanguageModel>(folder / "lm", &extra);
-        CHECK(extra.at("words") == "à b");
-        CHECK(hash(back) == hash(model));
+        save(folder / "lm", model);
+        CHECK(hash(load_model<LanguageModel>(folder / "lm")) == hash(model));
         const Classifier classifier(with_classes(small_stack(kind), 3), Rng(2));
         stir(classifier);
-        models::save(folder / "c", classifier);
+        save(folder / "c", classifier);
         CHECK(hash(load_model<Classifier>(folder / "c")) == hash(classifier));
         const MaskedLanguageModel masked(small_stack(kind), Rng(3));
         stir(masked);
         save(folder / "mlm", masked);
         CHECK(hash(load_model<MaskedLanguageModel>(folder / "mlm")) == hash(masked));
+        const TextEncoder encoder(small_stack(kind), Rng(4));
+        stir(encoder);
+        save(folder / "encoder", encoder);
+        CHECK(hash(load_model<TextEncoder>(folder / "encoder")) == hash(encoder));
     }
-    CHECK(contains(error_of([&] { load_model<MaskedLanguageModel>(folder / "lm"); }),
-                   "lm: this is a saved language model; a saved masked language model is needed"));
-    CHECK(contains(error_of([&] { load_model<Classifier>(folder / "lm"); }),
-                   "lm: this is a saved language model; a saved classifier is needed"));
+    CHECK(error_of([&] { load_model<MaskedLanguageModel>(folder / "lm"); }) ==
+          folder / "lm/config.json" + ": a masked language model is needed: got a language model");
     CHECK(contains(error_of([&] { load_model<LanguageModel>(folder / "c"); }),
-                   "c: this is a saved classifier; a saved language model is needed"));
+                   "c/config.json: a language model is needed: got a classifier"));
 }
 
-TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved]") {
+// A weight of several matrices is packed when the last of them was read.
+TEST_CASE("saved: a model is opened packed, and tells its progress", "[kit][saved][packed]") {
     const Folder folder;
-    const LanguageModel first(small_stack("gpt2"), Rng(1));
-    const nn::Training training(nn::parameters(first), {});
-    models::save(folder / "first", first, {{"words", "à b"}}, &training);
-    nn::checkpoint::Metadata all;
-    load_model<LanguageModel>(folder / "first", &all);
-    REQUIRE(all.contains("training.steps"));
-    Config deeper = first.config;
-    deeper.n_layers += 1;
-    const LanguageModel second(deeper, Rng(2));
-    models::save(folder / "second", second, all);
-    const LanguageModel back = load_model<LanguageModel>(folder / "second", &all);
-    CHECK(hash(back) == hash(second));
-    CHECK(all.at("words") == "à b");
-    CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
-    models::save(folder / "third", Classifier(with_classes(deeper, 2), Rng(3)), all);
-    CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
+    const Transformer model(small("paper"), Rng(1));
+    save(folder.path, model);
+    std::vector<int64_t> done;
+    const auto packed =
+        load_model<Transformer>(folder.path, {.packed = true, .progress = [&](int64_t now, int64_t all) {
+                                                  done.push_back(now);
+                                                  CHECK(all == nn::parameter_count(model));
+                                              }});
+    CHECK((std::is_sorted(done.begin(), done.end()) && done.back() == nn::parameter_count(model)));
+    for (const nn::NamedParameter& p : nn::all_parameters(packed))
+        CHECK(autograd::is_packed(p.tensor) == (p.is_matrix || p.is_table));
+}
+
+TEST_CASE("saved: a checkpoint opens as the model that it is of", "[kit][saved]") {
+    const Folder folder;
+    const LanguageModel first(small_stack("gpt2"), Rng(1)), last(first.config, Rng(2));
+    save(folder.path, first);
+    const nn::Training training(nn::parameters(last), {});
+    save_checkpoint(folder / "last.safetensors", state_dict(last), {{"words", "à b"}}, &training);
+    CHECK(nn::checkpoint::read(folder / "last.safetensors").metadata().at("words") == "à b");
+    CHECK(hash(load_model<LanguageModel>(folder.path)) == hash(first));
+    CHECK(hash(load_model<LanguageModel>(folder / "last.safetensors")) == hash(last));
+    std::filesystem::remove(folder / "model.safetensors");
+    CHECK(hash(load_model<LanguageModel>(folder.path)) == hash(last));
+    // Beside the config.json of another family, too.
+    save(folder.path, first, hugging_face::config_of(first.config, Family::gpt2));
+    CHECK(contains(content(folder / "model.safetensors"), "transformer.wte.weight"));
+    CHECK(hash(load_model<LanguageModel>(folder.path)) == hash(first));
+    CHECK(hash(load_model<LanguageModel>(folder / "last.safetensors")) == hash(last));
 }
 
 TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][saved]") {
     const Folder folder;
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     nn::Training training(nn::parameters(model), {});
-    models::save(folder / "good", model, {}, &training);
+    save_checkpoint(folder / "good", state_dict(model), {}, &training);
     const nn::checkpoint::SafeTensors good = nn::checkpoint::read(folder / "good");
     std::vector<nn::checkpoint::StateEntry> entries;
     for (const nn::checkpoint::Entry& entry : good.entries())
@@ -258,14 +293,13 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
                        "cannot be those of"));
     }
     models::load_training(folder / "good", training);
-    models::save(folder / "model", model);
+    save_checkpoint(folder / "model", state_dict(model));
     CHECK(error_of([&] { models::load_training(folder / "model", training); }) ==
           folder / "model" +
               ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
 }
 
-TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",
-          "[kit][saved]") {
+TEST_CASE("saved: a Labeller refuses texts without words, and a model without labels", "[kit][saved]") {
     const Folder folder;
     const auto tokenizer = text::learn_features({"a lovely day", "an awful day"}, {.max_words = 4});
     Config stack = small_stack("bert");
@@ -276,14 +310,12 @@ TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsi
     CHECK(l("a day").size() == 2);
     for (const char* text : {"", " \t", "\r"})
         CHECK(contains(error_of([&] { l.probabilities({"a", text}); }), "[Labeller] text 1 has no words"));
-    models::save(folder / "good", l.model, l.metadata());
+    save(folder.path, l.model, l.config());
     tokenizer.save(folder.path);
-    CHECK(Labeller::load(folder / "good").labels == l.labels);
-    for (const std::string labels : {"bad\n", "good\nbad\n"}) {
-        models::save(folder / "other", l.model, {{"classify.labels", labels}});
-        CHECK(contains(error_of([&] { Labeller::load(folder / "other"); }),
-                       "other: its labels do not fit its model"));
-    }
+    CHECK(Labeller::load(folder.path).labels == l.labels);
+    save(folder.path, l.model);
+    CHECK(error_of([&] { Labeller::load(folder.path); }) ==
+          folder / "config.json" + ": there are no \"labels\"");
 }
 
 // A file of 2 KB must not create a table of sinusoids of a gigabyte; and a model that could not be loaded is
@@ -305,9 +337,9 @@ TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading
     };
     CHECK(refused(error_of([&] { save(folder / "none", larger); })));
     CHECK_FALSE(std::filesystem::exists(folder / "none"));
-    std::string bytes = content(folder / "file");
-    bytes.replace(bytes.find("1048576"), 7, "1048577");
-    put(folder / "file", bytes);
+    std::string json = content(folder / "file/config.json");
+    json.replace(json.find("1048576"), 7, "1048577");
+    put(folder / "file/config.json", json);
     CHECK(refused(error_of([&] { load_model<LanguageModel>(folder / "file"); })));
 
     config.block.positions = nn::Positions::learned;  // learned positions are in the file

@@ -50,7 +50,6 @@ TEST_CASE("saved files: a run that was saved before can be resumed", "[apps][sav
     CHECK(number_after(run("translate", score), "loss ") == Approx(2.52774).margin(1e-3));
 }
 
-// As files of older versions, which had their vocabulary in themselves.
 TEST_CASE("saved files: a model without its tokenizer.json is refused in a line that says what to do",
           "[apps][saved]") {
     const Folder folder;
@@ -61,7 +60,7 @@ TEST_CASE("saved files: a model without its tokenizer.json is refused in a line 
         CHECK(one_line(r.err, ""));
         CHECK(contains(r.err,
                        "safetensors: there is no tokenizer.json beside it; copy it from the folder of its "
-                       "run. Files of older versions have none: their models must be trained again"));
+                       "run"));
     };
     for (const auto& [program, command, of] :
          {std::array<std::string, 3>{"generate", "score", "generate_text"},
@@ -69,13 +68,15 @@ TEST_CASE("saved files: a model without its tokenizer.json is refused in a line 
           {"translate", "run", "translate"}}) {
         const std::string old = folder / program;
         std::filesystem::create_directory(old);
-        std::filesystem::copy(saved(of + "/model.safetensors"), old);
+        for (const char* const name : {"/config.json", "/model.safetensors"})
+            std::filesystem::copy(saved(of + name), old);
         for (const std::string& path : {old, old + "/model.safetensors"})
             refuses(program, {command, path, saved("text.txt")});
     }
     const std::string run = folder / "run";
     std::filesystem::create_directory(run);
-    std::filesystem::copy(saved("translate_last/last.safetensors"), run);
+    for (const char* const name : {"/config.json", "/last.safetensors"})
+        std::filesystem::copy(saved(std::string("translate_last") + name), run);
     const std::string data = saved("pairs.tsv");
     const Result r =
         plaingrad::tests::run("translate", {"train", "--resume", run, data, "--validation", data});

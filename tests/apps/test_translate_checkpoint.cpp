@@ -20,7 +20,9 @@ std::string checkpoint(const std::string& path) {
                              .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const models::Transformer model(config, autograd::Rng(1));
     nn::Training training(nn::parameters(model), {});
-    models::save(path, model, {{"translate.arguments", "--steps=9\n--\na\nb"}}, &training);
+    models::save(std::filesystem::path(path).parent_path().string(), model);
+    models::save_checkpoint(path, models::state_dict(model), {{"translate.arguments", "--steps=9\n--\na\nb"}},
+                            &training);
     return content(path);
 }
 
@@ -28,8 +30,7 @@ std::string checkpoint(const std::string& path) {
 // test.
 bool opens(const std::string& path) {
     try {
-        nn::checkpoint::Metadata metadata;
-        const models::Transformer model = models::load_model<models::Transformer>(path, &metadata);
+        const auto model = models::load_model<models::Transformer>(path);
         nn::Training training(nn::parameters(model), {});
         models::load_training(path, training);
         return true;
@@ -53,7 +54,7 @@ TEST_CASE("checkpoint: each parameter's step count is restored, and older files 
                                     autograd::Rng(1));
     const Folder folder;
     const auto resumed = [&](const nn::Training& training) {
-        models::save(folder / "file", model, {}, &training);
+        models::save_checkpoint(folder / "file", models::state_dict(model), {}, &training);
         nn::Training back(nn::parameters(model), {});
         models::load_training(folder / "file", back);
         return std::pair(back.adam.steps(), back.adam.steps_of_each());

@@ -36,7 +36,7 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder folder("p", {});
     const kit::Objective objective = objective_of(x, [](int64_t) {});
-    kit::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}},
+    kit::Run run(folder, {.parameters = {{"x", x}}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
                  {.objective = objective, .plain_lines_every = 1000});
     try {

@@ -12,8 +12,8 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "models/hugging_face.h"
 #include "models/presets.h"
+#include "models/saved.h"
 #include "tests/bench/measure.h"
 #include "tests/folder.h"
 
@@ -87,20 +87,20 @@ void read_files(const std::vector<std::string>& paths) {
 }
 
 void load(const std::string& folder, std::optional<autograd::Precision> packed) {
-    const models::hugging_face::Folder opened(folder);
+    const models::SavedModel opened(folder);
     if (opened.config.kind == models::Kind::masked)
-        models::load_hugging_face<models::MaskedLanguageModel>(
-            opened, {.packed = packed.has_value(), .precision = packed});
+        models::load_model<models::MaskedLanguageModel>(opened,
+                                                        {.packed = packed.has_value(), .precision = packed});
     else
-        models::load_hugging_face<models::LanguageModel>(opened,
-                                                         {.packed = packed.has_value(), .precision = packed});
+        models::load_model<models::LanguageModel>(opened,
+                                                  {.packed = packed.has_value(), .precision = packed});
 }
 
 // A language model of the size of GPT-2 (124 million parameters), with random weights.
 void make(const std::string& folder) {
     using namespace models::hugging_face;
     const models::LanguageModel model(models::gpt2(), autograd::Rng(1));
-    save_hugging_face(folder, model, config_of(model.config, Family::gpt2));
+    save(folder, model, config_of(model.config, Family::gpt2));
 }
 
 void measure(const std::string& folder, int64_t rounds, std::optional<autograd::Precision> packed) {

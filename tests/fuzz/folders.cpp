@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "models/hugging_face.h"
 #include "models/hugging_face/generation.h"
 #include "models/hugging_face/weights.h"
 #include "models/saved.h"
@@ -25,11 +24,12 @@ void config(const std::string& bytes) {
     static const Folder folder;
     const hugging_face::ConfigJson c = hugging_face::read_config(folder.write("config.json", bytes));
     check_config(c);
-    hugging_face::write_config(folder / "written.json", c);
-    const hugging_face::ConfigJson again = hugging_face::read_config(folder / "written.json");
-    const Metadata after = to_metadata(again);
-    for (const auto& [name, value] : to_metadata(c))
-        expect(after.at(name) == value, "written, it is read with another ", name);
+    const hugging_face::ConfigJson again =
+        hugging_face::read_config(folder.write("written.json", written(c)));
+    const auto after_all = fields_of(again);
+    auto after = after_all.begin();
+    for (const auto& [name, value] : fields_of(c))
+        expect(after++->second == value, "written, it is read with another ", name);
     expect(again.labels == c.labels, "written, it is read with other labels");
 }
 
@@ -52,8 +52,7 @@ struct SmallGpt2 {
     std::string weights;
     SmallGpt2() {
         const LanguageModel model(small_stack(gpt2()), Rng(1));
-        save_hugging_face(folder.path, model,
-                          hugging_face::config_of(model.config, hugging_face::Family::gpt2));
+        save(folder.path, model, hugging_face::config_of(model.config, hugging_face::Family::gpt2));
         weights = content(folder / "model.safetensors");
     }
 };
@@ -65,7 +64,7 @@ const SmallGpt2& small_gpt2() {
 void weights(const std::string& bytes) {
     const Folder& folder = small_gpt2().folder;
     folder.write("model.safetensors", bytes);
-    const auto model = load_hugging_face<LanguageModel>(hugging_face::Folder(folder.path));
+    const auto model = load_model<LanguageModel>(SavedModel(folder.path));
     const autograd::NoGrad no_grad;
     model(Tokens(1, 2, {1, 2}), Mode::eval());
 }
@@ -121,6 +120,7 @@ std::vector<std::string> config_seeds() {
         R"("num_hidden_layers":1,"num_attention_heads":2,"num_key_value_heads":1,"eos_token_id":[1,2],)"
         R"("rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.0,)"
         R"("high_freq_factor":4.0,"original_max_position_embeddings":64},"bos_token_id":1})");
+    all.push_back(written(hugging_face::config_of(small_classifier().config)));
     return all;
 }
 std::vector<std::string> generation_seeds() {

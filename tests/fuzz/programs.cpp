@@ -113,6 +113,8 @@ models::Metadata kept_settings() {
 // As models::Run does: settings, weights, the optimizer's state. Then a step, from whatever was read.
 void resume(const std::string& bytes) {
     static const tests::Folder folder;
+    static const std::string config =
+        folder.write("config.json", written(models::hugging_face::config_of(small_language_model().config)));
     const std::string path = folder.write("last.safetensors", bytes);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
     const nn::checkpoint::FieldReader read{metadata, "generate.", path};

@@ -33,13 +33,13 @@ inline models::Transformer small_transformer() {
     return {c, autograd::Rng(1)};
 }
 
-// The bytes of its file.
+// The bytes of its checkpoint.
 template <class Model>
 std::string saved(const Model& model, const models::Metadata& extra = {},
                   const nn::Training* training = nullptr) {
     const tests::Folder folder;
-    models::save(folder / "model.safetensors", model, extra, training);
-    return tests::content(folder / "model.safetensors");
+    models::save_checkpoint(folder / "f", models::state_dict(model), extra, training);
+    return tests::content(folder / "f");
 }
 
 }  // namespace plaingrad::fuzz

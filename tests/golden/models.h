@@ -2,11 +2,11 @@
 #pragma once
 
 #include "models/classifier.h"
-#include "models/hugging_face.h"
 #include "models/hugging_face/tensors.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
+#include "models/saved.h"
 #include "models/transformer.h"
 
 namespace plaingrad::tests {

@@ -1,5 +1,5 @@
 // Models from Hugging Face agree with transformers: folders as it writes them, and in older and other forms.
-#include "models/hugging_face.h"
+#include "models/saved.h"
 #include "tests/golden/golden.h"
 #include "tests/hugging_face/with_model.h"
 
@@ -9,9 +9,7 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-hugging_face::Folder folder_of(const std::string& name) {
-    return hugging_face::Folder("tests/golden/hugging_face/" + name);
-}
+SavedModel folder_of(const std::string& name) { return SavedModel("tests/golden/hugging_face/" + name); }
 
 void compute(const LanguageModel& model, const Golden& golden, Results& results) {
     const Tokens ids = golden.ids("ids");
@@ -72,11 +70,11 @@ TEST_CASE("a model from Hugging Face is written back as it was", "[golden][huggi
     for (const auto& [name, results] : read_golden("hugging_face")) {
         INFO(name);
         const Folder out;
-        const hugging_face::Folder folder = folder_of(name);
+        const SavedModel folder = folder_of(name);
         with_model(folder, [&, &golden = results](const auto& model) {
-            save_hugging_face(out / "again", model, folder.config);
-            const hugging_face::Folder again(out / "again");
-            const auto copy = load_hugging_face<std::decay_t<decltype(model)>>(again);
+            save(out / "again", model, folder.config);
+            const SavedModel again(out / "again");
+            const auto copy = load_model<std::decay_t<decltype(model)>>(again);
             for (const auto& [output, x] : results_of(model, golden))
                 CHECK(same_bits(x, results_of(copy, golden).at(output)));
             CHECK(again.notes.size() <= folder.notes.size());

@@ -1,6 +1,6 @@
 // Whole models, with their losses and gradients, agree with PyTorch; ten steps of training, too.
 #include "models/classifier.h"
-#include "models/hugging_face.h"
+#include "models/saved.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"
 #include "tests/golden/golden.h"

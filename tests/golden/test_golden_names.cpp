@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <set>
 
-#include "models/hugging_face.h"
 #include "models/saved.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/models.h"
@@ -110,7 +109,7 @@ TEST_CASE("names: models that compute something else than GPT-2 and BERT", "[gol
     };
     CHECK(gpt2_error([](Config&) {}) == "");
     CHECK(contains(gpt2_error([](Config& c) { c.block.norm = NormPlacement::post; }),
-                   "in gpt2 norm is pre: this model has post"));
+                   R"(in gpt2 norm is "pre": this model has "post")"));
     CHECK(gpt2_error([](Config& c) { c.block.activation = nn::Activation::relu; }) == "");
     CHECK(contains(gpt2_error([](Config& c) { c.block.gated = true; }),
                    "in gpt2 gated is false: this model has true"));
@@ -122,10 +121,11 @@ TEST_CASE("names: models that compute something else than GPT-2 and BERT", "[gol
         return error_of([&] { bert_state_dict(MaskedLanguageModel(c, Rng(1))); });
     };
     CHECK(bert_error([](Config&) {}) == "");
-    CHECK(contains(bert_error([](Config& c) { c.block.norm = NormPlacement::pre; }), "in bert norm is post"));
+    CHECK(contains(bert_error([](Config& c) { c.block.norm = NormPlacement::pre; }),
+                   R"(in bert norm is "post")"));
     CHECK(contains(bert_error([](Config& c) { c.final_norm = true; }), "in bert final_norm is false"));
     CHECK(contains(bert_error([](Config& c) { c.block.positions = nn::Positions::sinusoidal; }),
-                   "in bert positions is learned"));
+                   R"(in bert positions is "learned")"));
     CHECK(contains(bert_error([](Config& c) { c.block.scale_embeddings = true; }),
                    "in bert scale_embeddings is false"));
 }

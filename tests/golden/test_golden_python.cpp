@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "models/hugging_face.h"
+#include "models/saved.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/models.h"
 

@@ -99,7 +99,7 @@ private:
                 gradients(all);
             optimizer.step();
         }
-        save_hugging_face(out, model, folder_.config);
+        save(out, model, folder_.config);
         results_.push_back({"trained", logits(model, Mode::eval()).detach()});
     }
 
@@ -153,7 +153,7 @@ private:
         }
     }
 
-    hugging_face::Folder folder_;
+    SavedModel folder_;
     checkpoint::SafeTensors inputs_;
     std::string outputs_;
     int32_t pad_ = 0;

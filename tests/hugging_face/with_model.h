@@ -1,22 +1,22 @@
 // The model of a folder from Hugging Face, whatever it is.
 #pragma once
 
-#include "models/hugging_face.h"
+#include "models/saved.h"
 
 namespace plaingrad::tests {
 
 // Calls f(model) with a LanguageModel, a MaskedLanguageModel, a Classifier or a TextEncoder.
 template <class F>
-void with_model(const models::hugging_face::Folder& folder, const F& f) {
+void with_model(const models::SavedModel& folder, const F& f) {
     const models::hugging_face::ConfigJson& config = folder.config;
     if (config.family != models::hugging_face::Family::bert)
-        f(models::load_hugging_face<models::LanguageModel>(folder));
+        f(models::load_model<models::LanguageModel>(folder));
     else if (config.kind == models::Kind::masked)
-        f(models::load_hugging_face<models::MaskedLanguageModel>(folder));
+        f(models::load_model<models::MaskedLanguageModel>(folder));
     else if (config.kind == models::Kind::classifier)
-        f(models::load_hugging_face<models::Classifier>(folder));
+        f(models::load_model<models::Classifier>(folder));
     else
-        f(models::load_hugging_face<models::TextEncoder>(folder));
+        f(models::load_model<models::TextEncoder>(folder));
 }
 
 }  // namespace plaingrad::tests

@@ -1,8 +1,8 @@
 // A folder as from Hugging Face, small enough for tests: random weights, and a golden tokenizer.
 #pragma once
 
-#include "models/hugging_face.h"
 #include "models/presets.h"
+#include "models/saved.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
 
@@ -31,9 +31,9 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
         .start = llama ? 1 : 500, .ends = {llama ? 2 : 500}, .pad = models::Tokens::kNoPadding, .never = {}};
     models::LanguageModel model(s, models::Rng(1));
     stir(model);
-    save_hugging_face(folder.path, model,
-                      models::hugging_face::config_of(s, llama ? models::hugging_face::Family::llama
-                                                               : models::hugging_face::Family::gpt2));
+    save(folder.path, model,
+         models::hugging_face::config_of(
+             s, llama ? models::hugging_face::Family::llama : models::hugging_face::Family::gpt2));
     folder.write("tokenizer.json", json);
     return model;
 }
@@ -58,7 +58,7 @@ Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
         models::hugging_face::config_of(model.config, models::hugging_face::Family::bert);
     if (model.config.kind == models::Kind::classifier)
         c.labels = {"sad", "glad", "in between"};
-    save_hugging_face(folder.path, model, c);
+    save(folder.path, model, c);
     folder.write("vocab.txt", words);
     return model;
 }

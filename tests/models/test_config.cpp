@@ -64,10 +64,10 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
         {"ends = -1", [](auto& c) { c.specials.ends = {-1}; }},
         {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
         {"never = 11", [](auto& c) { c.specials.never = {11}; }},
-        {"config.norm: value 2", [](auto& c) { c.block.norm = NormPlacement::count; }},
+        {"[config] norm: value 2", [](auto& c) { c.block.norm = NormPlacement::count; }},
     };
     CHECK(error_of([] { check_config(small("paper")); }) == "");
-    CHECK(contains(error_of([] { check_config(small("paper").as(Kind::count)); }), "config.kind: value 5"));
+    CHECK(contains(error_of([] { check_config(small("paper").as(Kind::count)); }), "[config] kind: value 5"));
     for (const Row& r : rows) {
         Config c = small("paper");
         r.change(c);

@@ -48,7 +48,7 @@ struct Program {
         Config config = small_stack("gpt2");
         config.block.d_model = width;
         const LanguageModel model(config, Rng(1));
-        Watched learning(folder, run_model(model, {{"count.text", "4 5 6"}}, data),
+        Watched learning(folder, run_model(model, data),
                          {.steps = steps, .learning_rate = nn::ConstantSchedule{0.01}, .validate_every = 4});
         learning.stop_at = stop_at;
         const auto ids = [](int64_t step) {
@@ -107,7 +107,8 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     Program third;
     third.run.resume = folder / "parts";
     CHECK(third());
-    for (const char* name : {"/last.safetensors", "/best.safetensors", "/model.safetensors"}) {
+    for (const char* name :
+         {"/config.json", "/last.safetensors", "/best.safetensors", "/model.safetensors"}) {
         INFO(name);
         CHECK((content(folder / "parts" + name) == content(folder / "whole" + name) &&
                !content(folder / "whole" + name).empty()));
@@ -117,7 +118,6 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     CHECK(weights_of(folder / "whole/best.safetensors") != weights_of(folder / "whole/last.safetensors"));
     const std::string log = content(folder / "parts/log.csv");
     CHECK(std::count(log.begin(), log.end(), '\n') == 13);  // a heading and 12 rows
-    CHECK(nn::checkpoint::read(folder / "whole/model.safetensors").metadata().at("count.text") == "4 5 6");
 }
 
 TEST_CASE("run: one that had ended keeps its best model, also when the weights it came from are gone",
@@ -309,7 +309,7 @@ struct Scripted {
 
     bool operator()(int64_t n) {
         const RunFolder nowhere("p", {});
-        Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}},
+        Run run(nowhere, {.parameters = {{"x", x}}},
                 {.steps = n,
                  .learning_rate = nn::ConstantSchedule{0.5},
                  .validate_every = every,
@@ -414,8 +414,7 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                 Config config = small_stack("gpt2");
                 config.block.d_ff = process.d_ff;
                 const LanguageModel model(config, Rng(process.seed));
-                Run(nowhere, run_model(model, {}, process.data),
-                    {.learning_rate = nn::ConstantSchedule{0.01}});
+                Run(nowhere, run_model(model, process.data), {.learning_rate = nn::ConstantSchedule{0.01}});
             });
         });
     };
@@ -469,7 +468,7 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
           }) == "");
     std::error_code none;
     CHECK(nn::checkpoint::names_in(folder / "run", none) ==
-          std::vector<std::string>{"last.safetensors", "log.csv", "there"});
+          std::vector<std::string>{"config.json", "last.safetensors", "log.csv", "there"});
     CHECK(nn::checkpoint::read(folder / "run/last.safetensors").metadata().at("p.parts") == "2");
     CHECK(error_of_team(3, {.resume = folder / "run"}) ==
           "a batch of this run is cut into 2 parts, so at most as many processes can share it: got 3");

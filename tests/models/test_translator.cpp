@@ -11,6 +11,7 @@
 #include "nn/optim.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
+#include "tests/models/folder_of_others.h"
 #include "tests/models/small.h"
 #include "tests/models/text/parallel_text.h"
 
@@ -76,7 +77,7 @@ std::vector<std::string> texts(const std::vector<Translation>& all) {
 TEST_CASE("Translator: a saved translator loads and translates", "[translator]") {
     const Folder folder;
     static const Translator before = trained();
-    save(folder / "model.safetensors", before.model);
+    save(folder.path, before.model);
     before.tokenizer.save(folder.path);
     for (const std::string& path : {folder.path, folder / "model.safetensors"}) {
         const auto t = Translator::load(path);
@@ -310,19 +311,13 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
         CHECK(contains(error, path));
         CHECK(contains(error, part));
     };
-    refused(folder.path, "this folder has no model in it");
+    refused(folder.path, "there is neither model.safetensors nor model.safetensors.index.json");
     const Folder other;
     other.write("model.gguf", "");
     refused(other.path, "model.gguf: this is a file of llama.cpp, which is not read");
-    const Folder of_others;  // whole, in one file or in several
-    for (const char* const name : {"config.json", "model-00001-of-00002.safetensors",
-                                   "model-00002-of-00002.safetensors", "model.safetensors.index.json"})
-        of_others.write(name, "");
-    const std::string its_programs =
-        of_others.path + ": this is a folder from Hugging Face; the programs generate, classify and fill";
-    refused(of_others.path, its_programs);
-    of_others.write("model.safetensors", "");
-    refused(of_others.path, its_programs);
+    const Folder of_others;
+    write_folder(of_others);
+    refused(of_others.path, "config.json: a translation model is needed: got GPT2LMHeadModel");
     refused(folder / "none", "none");
     const Config config = {.src_vocabulary = 9,
                            .vocabulary = 9,
@@ -332,16 +327,17 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
                            .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const Transformer model(config, Rng(1));
     save(folder / "model", model);
-    refused(folder / "model", "model: there is no tokenizer.json beside it");
-    text::learn_pieces({"a", "b"}, {.merges = 2}).save(folder.path);
-    refused(folder / "model", "the model has 9 ids, the tokenizer beside it 6");
-    folder.write("tokenizer.json", "{}");
+    refused(folder / "model", "model.safetensors: there is no tokenizer.json beside it");
+    text::learn_pieces({"a", "b"}, {.merges = 2}).save(folder / "model");
+    refused(folder / "model", "the tokenizer has 6 ids, the model 9");
+    folder.write("model/tokenizer.json", "{}");
     CHECK(contains(error_of([&] { Translator::load(folder / "model"); }), "tokenizer.json"));
     Config stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
     save(folder / "language", LanguageModel(stack, Rng(1)));
-    refused(folder / "language", "this is a saved language model; a saved translation model is needed");
+    refused(folder / "language", "config.json: a translation model is needed: got a language model");
 }
 
+// A checkpoint is opened with the config.json beside it.
 TEST_CASE("model_file: in a run's folder the model, else the best, else the last", "[translator][saved]") {
     const Folder folder;
     CHECK(model_file(folder / "any") == folder / "any");

@@ -89,15 +89,15 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const Writer w = Writer::load(folder.path);
     const auto two = w.model.start(Tokens(2, 1, {1, 2}));
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
-    const std::string run = folder.path + "/run.safetensors";
+    const std::string run = folder / "run";
     const auto characters = text::learn_characters({"abcd"});
     Config config = gpt2();
     config.vocabulary = characters.size();
     config.n_layers = 1;
     config.specials = {};
     const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
-    save(run, of_characters.model);
-    characters.save(folder.path);
+    save(run, of_characters.model, of_characters.config());
+    characters.save(run);
     CHECK(packed_in(Writer::load(run, {.packed = true, .precision = Precision::bf16})) == Precision::bf16);
     CHECK(!packed_in(Writer::load(run)));
 }
@@ -159,8 +159,8 @@ TEST_CASE("writer: characters", "[models][writer]") {
     const auto saved = [&](bool lines) {
         const Folder folder;
         const Writer w = {LanguageModel(c, Rng(1)), text::learn_characters({"abc\n"}, lines), lines};
-        save(folder / "model", w.model);
-        w.tokenizer.save(folder.path);
+        save(folder / "model", w.model, w.config());
+        w.tokenizer.save(folder / "model");
         return Writer::load(folder / "model");
     };
     const Writer text = saved(false), lines = saved(true);
@@ -215,16 +215,16 @@ TEST_CASE("writer: a tokenizer with token types that the model lacks", "[models]
     write_bert<MaskedLanguageModel>(folder);
     std::string json = content("tests/golden/tokenizers/bert_cased/tokenizer.json");
     folder.write("tokenizer.json", json);
-    hugging_face::Folder opened(folder.path);
+    SavedModel opened(folder.path);
     opened.config.vocabulary = 1 << 20;
-    CHECK(hugging_face::open_tokenizer(opened).size() > 15);
+    CHECK(opened.tokenizer().size() > 15);
     const std::string zero = "\"type_id\":0";
     for (const std::string type : {"2", "3"}) {
         std::string other = json;
         other.replace(json.find(zero), zero.size(), "\"type_id\":" + type);
         folder.write("tokenizer.json", other);
-        CHECK(error_of([&] { hugging_face::open_tokenizer(opened); }) ==
-              folder.path + ": the tokenizer gives a text the token type " + type +
-                  ", the model has 2 from 0 on");
+        CHECK(error_of([&] { opened.tokenizer(); }) == folder.path +
+                                                           ": the tokenizer gives a text the token type " +
+                                                           type + ", the model has 2 from 0 on");
     }
 }

@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3458
 autograd/kernels         3138
 nn                       1447
-nn/checkpoint            1632
+nn/checkpoint            1566
 nn/parallel               473
-models                   3469
-models/hugging_face      1403
-models/text              3660
-apps                     7920
-product                 26599
-files                     344
-tests                   57689'
+models                   3548
+models/hugging_face      1216
+models/text              4177
+apps                     7907
+product                 26930
+files                     362
+tests                   57696'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

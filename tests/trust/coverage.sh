@@ -42,7 +42,7 @@ for binary in $folder/double/gradchecks $folder/chapters "$folder"/apps/* "$fold
 done
 sources=$(find autograd nn models apps/kit \( -name '*.cpp' -o -name '*.h' \) | LC_ALL=C sort)
 # What takes in files that others wrote: the checkpoint with its JSON, saved models, and the JSON files of models of others.
-find nn/checkpoint models/hugging_face models/text/tokenizer models/saved.* models/hugging_face.* models/text/tokenizer.* \
+find nn/checkpoint models/hugging_face models/text/tokenizer models/saved.* models/text/tokenizer.* \
     -name '*.cpp' -o -name '*.h' >$folder/readers.txt
 # shellcheck disable=SC2086  # lists of words
 llvm-cov show -show-branches=count -show-instantiations=false -instr-profile $folder/all.profdata $folder/tests \

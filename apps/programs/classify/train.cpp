@@ -117,8 +117,8 @@ Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labe
 models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data,
                               const models::RunFolder& folder) {
     if (s.from.empty())
-        return models::run_model(l.model, l.metadata(), data, &l.tokenizer);
-    models::hugging_face::ConfigJson config = models::hugging_face::Folder(s.from).config;
+        return models::run_model(l.model, l.config(), data, {{"tokenizer.json", l.tokenizer.json()}});
+    models::ConfigJson config = models::SavedModel(s.from).config;
     config.labels = l.labels;
     return kit::run_model_for_others(l.model, data, folder, s.from, config);
 }

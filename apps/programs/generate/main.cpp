@@ -160,7 +160,7 @@ void print_folder(const std::string& path) {
     const Writer w = open_model(path);
     kit::print_sizes(path,
                      models::hugging_face::kFamilyNames[static_cast<int>(
-                         models::hugging_face::Folder(path).config.family)],
+                         models::SavedModel(path).config.family)],
                      w.model.config);
     std::cout << "text: tokens, vocabulary " << kit::grouped(w.model.config.vocabulary)
               << "\nwrites: " << described(w.usual.sampling) << ", at most "

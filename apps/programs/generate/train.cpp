@@ -212,12 +212,10 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
 
 models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data,
                               const models::RunFolder& folder) {
-    const bool of_others =
-        s.is_further() && nn::checkpoint::exists(nn::checkpoint::in_folder(s.words[0], "config.json"));
-    models::RunModel result = of_others
-                                  ? kit::run_model_for_others(w.model, data, folder, s.words[0],
-                                                              models::hugging_face::Folder(s.words[0]).config)
-                                  : models::run_model(w.model, {}, data, &w.tokenizer);
+    models::RunModel result =
+        s.is_further() && models::is_of_others(s.words[0])
+            ? kit::run_model_for_others(w.model, data, folder, s.words[0], models::SavedModel(s.words[0]).config)
+            : models::run_model(w.model, w.config(), data, {{"tokenizer.json", w.tokenizer.json()}});
     result.parameters = learning(w.model, s.is_further() ? s.layers : 0);
     return result;
 }

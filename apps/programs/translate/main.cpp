@@ -82,13 +82,13 @@ void train_command(kit::Options& options) {
     check_settings(s);
     const Texts texts = read_texts(s);
     const Tokenizer tokenizer =
-        folder.resumes() ? models::tokenizer_beside(folder.last()) : learn_text(s, texts.training);
+        folder.resumes() ? models::SavedModel(folder.last()).tokenizer() : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
     const models::Config config = model_config(s, tokenizer);
     kit::check_memory(models::least_parameters(config));
-    const Transformer model =
-        folder.resumes() ? models::load_model<models::Transformer>(folder.last(), nullptr, {.rng = rng})
-                         : Transformer(config, rng);
+    const Transformer model = folder.resumes()
+                                  ? models::load_model<models::Transformer>(folder.last(), {.rng = rng})
+                                  : Transformer(config, rng);
     kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     const Corpus corpus(texts.training, tokenizer, model.config.specials, s.context, TooLong::drop);
     std::optional<Corpus> validation;

@@ -70,7 +70,8 @@ class Learner : Job {
 public:
     explicit Learner(const Job& job)
         : Job(job),
-          run_(folder, models::run_model(model, {}, data(), &tokenizer), options(), plan()),
+          run_(folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}), options(),
+               plan()),
           batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
                    static_cast<uint64_t>(s.seed), run_.epoch) {
         if (folder.resumes())
@@ -187,7 +188,7 @@ private:
         if (!folder.writes())
             return;
         log_ += join(epoch(), ",", run_.step(), ",", kit::number(run_.epoch.loss(), 4), ",", measured, "\n");
-        models::save(epoch_file(epoch()), model);
+        models::save_checkpoint(epoch_file(epoch()), run_.model.state);
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
@@ -217,7 +218,7 @@ private:
         if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
         if (folder.writes())
-            models::save(folder.model(), model, {{kSteps, steps()}});
+            models::save_checkpoint(folder.model(), run_.model.state, origin());
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation == nullptr)
             return;

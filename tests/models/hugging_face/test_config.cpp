@@ -443,11 +443,12 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     const auto error = [](const std::string& family, const std::string& key, const std::string& value) {
         return complaint(with(golden(family), {{key, value}}));
     };
-    CHECK(complaint("{}") ==
-          "config.json: model_type is missing; it must be one of gpt2, bert, llama, mistral, qwen2");
+    CHECK(
+        complaint("{}") ==
+        "config.json: model_type is missing; it must be one of gpt2, bert, llama, mistral, qwen2, plaingrad");
     CHECK(complaint(R"({"model_type":"t5"})") ==
           "config.json: model_type \"t5\" is not supported; there are gpt2, bert, llama, "
-          "mistral, qwen2");
+          "mistral, qwen2, plaingrad");
     CHECK(complaint("") == "config.json: byte 0: expected a value, found the end");
     CHECK(contains(complaint(golden("gpt2") + "x"), "something follows"));
     CHECK(contains(error("gpt2", "architectures", R"(["GPT2ForTokenClassification"])"),

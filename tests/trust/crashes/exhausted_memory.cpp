@@ -6,7 +6,6 @@
 #include "autograd/base/parallel.h"
 #include "autograd/storage.h"
 #include "models/decoding.h"
-#include "models/hugging_face.h"
 #include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/allocations.h"
@@ -97,14 +96,17 @@ std::vector<Operation> files(const std::string& saved, const Folder& others) {
              [=] {
                  return Call([=, model = language_model()] {
                      models::save(saved + "-new", *model);
-                     return static_cast<uint64_t>(tests::content(saved + "-new") == tests::content(saved));
+                     const auto bytes = [](const std::string& of) {
+                         return tests::content(of + "/model.safetensors");
+                     };
+                     return static_cast<uint64_t>(bytes(saved + "-new") == bytes(saved));
                  });
              }},
             {"loading a folder of others",
              [path = others.path] {
                  return Call([=] {
-                     const models::hugging_face::Folder folder(path);
-                     return tests::hash(models::load_hugging_face<LanguageModel>(folder));
+                     const models::SavedModel folder(path);
+                     return tests::hash(models::load_model<LanguageModel>(folder));
                  });
              }},
             {"packing weights", [] {
@@ -193,7 +195,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Damage& dam
 
 void exhausted_memory(const Instrument& trust, const Runs& runs) {
     const Folder folder, others;
-    const std::string saved = folder / "model.safetensors";
+    const std::string saved = folder / "saved";
     models::save(saved, *language_model());
     tests::write_folder(others);
     int64_t cases = 0, least = INT64_MAX;

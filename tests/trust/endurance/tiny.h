@@ -42,7 +42,9 @@ struct Trained {
                   [&](int64_t step, const nn::Mode& mode) { return loss_of(model, step - first, mode).loss; },
                   {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
     }
-    void save(const std::string& path) const { models::save(path, model, {}, &training); }
+    void save(const std::string& path) const {
+        models::save_checkpoint(path, models::state_dict(model), {}, &training);
+    }
     void load(const std::string& path) {
         models::load_weights(path, models::state_dict(model));
         models::load_training(path, training);

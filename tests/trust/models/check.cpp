@@ -22,6 +22,7 @@ class Check {
 public:
     Check(uint64_t seed, const std::string& folder)
         : seed_(seed),
+          folder_(folder),
           file_(folder + "/model.safetensors"),
           dice_(Rng(seed).fork("model")),
           config_(Subject<Model>::configuration(dice_)),
@@ -31,7 +32,7 @@ public:
     std::string describe() const {
         std::string text =
             join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
-        for (const auto& [name, value] : models::to_metadata(config_))
+        for (const auto& [name, value] : models::hugging_face::fields_of(config_))
             text += "    " + name + " = " + value + '\n';
         return text;
     }
@@ -156,9 +157,10 @@ private:
             const Model model = fresh();
             nn::Training training(nn::parameters(model), adam());
             losses = train_to_stop(model, training);
-            models::save(file_, model, {}, &training);
+            models::save(folder_, model);
+            models::save_checkpoint(file_, models::state_dict(model), {}, &training);
         }
-        const Model model = models::load_model<Model>(file_, nullptr, {.rng = Rng(seed_)});
+        const Model model = models::load_model<Model>(file_, {.rng = Rng(seed_)});
         nn::Training training(nn::parameters(model), adam());
         models::load_training(file_, training);
         return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());
@@ -281,7 +283,7 @@ private:
     }
 
     const uint64_t seed_;
-    const std::string file_;
+    const std::string folder_, file_;
     Dice dice_;
     const decltype(Model::config) config_;
     const bool stirred_;

@@ -7,6 +7,7 @@ classifier, by n % 4. Half of them have the layers of torch.nn: nn.Transformer, 
 option of models/config.h, by the formulas of tests/golden/pytorch_models.py. PyTorch computes in float64, and in float32 to
 see how far that may be away (peers.py). Positions of padding are not compared. --each: a line for each kind.
 """
+import json
 import sys
 
 import peers
@@ -21,21 +22,8 @@ TRAINED = 1e-4
 GRADIENT_NOISE = 1e-5
 
 
-def value(text):
-    if text in ('true', 'false'):
-        return text == 'true'
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def configuration(metadata):
-    c = {name.removeprefix('config.'): value(text) for name, text in metadata.items()}
+    c = {name.removeprefix('config.'): json.loads(text) for name, text in metadata.items()}
     return c | dict(tgt_vocabulary=c['vocabulary'])
 
 

@@ -4,7 +4,7 @@
 
 #include "models/pytorch.h"
 #include "models/saved.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
 #include "tests/trust/models/subject.h"
 
@@ -113,12 +113,15 @@ Tensor loss(const models::Classifier& m, const Data& d) {
 
 class File {
 public:
-    File(const char* kind, const Config& config) : metadata_(models::to_metadata(config)) {
-        metadata_["kind"] = kind;
+    // What is said is JSON.
+    File(const char* kind, const Config& config) {
+        for (const auto& [name, value] : models::hugging_face::fields_of(config))
+            metadata_["config." + name] = value;
+        say("kind", kind);
     }
     template <class Value>
     void say(const std::string& name, const Value& value) {
-        nn::checkpoint::FieldWriter{metadata_}(name, value);
+        metadata_[name] = nn::checkpoint::JsonText(value).text;
     }
     void put(const std::string& name, const Tensor& x) { entries_.push_back({name, x.detach().clone()}); }
     void put_ids(const std::string& name, const Tokens& ids) {

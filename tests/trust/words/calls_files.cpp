@@ -1,4 +1,5 @@
 // Files: what cannot be read, written, or is of another kind.
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -37,7 +38,7 @@ SafeTensors opened(const std::string& header, std::size_t numbers = 4) {
 const char* const kOne = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
 const char* const kWhole = R"({"w":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})";
 
-const std::string kPath = "file.safetensors";
+const std::string kPath = "file.safetensors", kFolder = "folder";
 // A file that exists for one call; each call has a process of its own.
 struct File {
     explicit File(const std::string& bytes) { std::ofstream(kPath, std::ios::binary) << bytes; }
@@ -49,19 +50,19 @@ void with_file(const std::string& bytes, const Read& read) {
     read();
 }
 void saved_then(const std::function<void()>& read) {
-    const File file("");
-    save(kPath, LanguageModel(small(0), kRng));
+    save(kFolder, LanguageModel(small(0), kRng));
     read();
+    std::filesystem::remove_all(kFolder);
 }
 void save_packed() {
     LanguageModel model(small(0), kRng);
     nn::pack_weights(model);
-    save(kPath, model);
+    save(kFolder, model);
 }
 void save_too_wide() {
     Config c = small(0);
     c.max_length = int64_t{1} << 22;
-    save(kPath, LanguageModel(c, kRng));
+    save(kFolder, LanguageModel(c, kRng));
 }
 template <class Read>
 void json(const std::string& text, const Read& read) {
@@ -72,17 +73,8 @@ void field(const std::string& text) {
     Value value = {};
     FieldReader{{{"x", text}}, "", "file"}("x", value);
 }
-void enumerated(const std::string& text) {
-    NormPlacement value = NormPlacement::post;
-    FieldReader{{{"x", text}}, "", "file"}("x", value, kNormPlacementNames);
-}
-void configured(const Metadata& metadata) {
-    Config c = small(0);
-    from_metadata(metadata, c, "file");
-}
-void unnamed() {
-    Metadata metadata;
-    FieldWriter{metadata}("x", NormPlacement::count, kNormPlacementNames);
+void configured(const std::string& field) {
+    with_file(R"({"model_type":"plaingrad",)" + field + "}", [] { hugging_face::read_config(kPath); });
 }
 void copied(int64_t first, int64_t n) {
     const SafeTensors file = opened(kOne);
@@ -155,40 +147,34 @@ Calls calls_of_files() {
         CALL(field<int64_t>("x")),
         CALL(field<int64_t>("")),
         CALL(field<int64_t>("99999999999999999999")),
-        CALL(field<int32_t>("3000000000")),
-        CALL(field<bool>("yes")),
-        CALL(field<float>("nan")),
         CALL(field<double>("1,5")),
-        CALL(field<std::vector<int32_t>>("1 x")),
-        CALL(enumerated("sideways")),
+        CALL(field<std::vector<int64_t>>("1 x")),
         CALL(FieldReader{{}, "", "file"}.required("x")),
-        CALL(unnamed()),
-        CALL(configured({{"config.vocabulary", "0"}})),
-        CALL(configured({{"config.vocabulary", "x"}})),
-        CALL(configured({{"config.nosuch", "1"}})),
-        CALL(configured({{"config.norm", "sideways"}})),
-        CALL(configured({{"config.d_model", "-4"}})),
+        CALL(configured(R"("vocabulary":0)")),
+        CALL(configured(R"("vocabulary":"x")")),
+        CALL(configured(R"("nosuch":1)")),
+        CALL(configured(R"("norm":"sideways")")),
+        CALL(configured(R"("kind":"language model","vocabulary":9,"d_model":-4)")),
         CALL(model_file("/proc")),
         CALL(load_model<LanguageModel>("/no/such/file")),
         CALL(with_file("", [] { load_model<LanguageModel>(kPath); })),
         CALL(with_file(bytes_of(kOne), [] { load_model<LanguageModel>(kPath); })),
-        CALL(saved_then([] { load_model<Transformer>(kPath); })),
-        CALL(saved_then([] { load_model<Classifier>(kPath); })),
-        CALL(saved_then([] { Writer::load(kPath); })),
-        CALL(saved_then([] { Translator::load(kPath); })),
-        CALL(saved_then([] { Labeller::load(kPath); })),
-        CALL(saved_then([] { Filler::load(kPath); })),
-        CALL(saved_then([] { load_pytorch(kPath, nn::Linear(2, 2, kRng)); })),
+        CALL(saved_then([] { load_model<Transformer>(kFolder); })),
+        CALL(saved_then([] { load_model<Classifier>(kFolder); })),
+        CALL(saved_then([] { Writer::load(kFolder); })),
+        CALL(saved_then([] { Translator::load(kFolder); })),
+        CALL(saved_then([] { Labeller::load(kFolder); })),
+        CALL(saved_then([] { Filler::load(kFolder); })),
+        CALL(saved_then([] { load_pytorch(kFolder + "/model.safetensors", nn::Linear(2, 2, kRng)); })),
         CALL(saved_then([] {
             nn::Training training(nn::parameters(LanguageModel(small(0), kRng)), {});
-            load_training(kPath, training);
+            load_training(kFolder + "/model.safetensors", training);
         })),
         CALL(Writer::load("/no/such/file")),
         CALL(Translator::load("/no/such/file")),
         CALL(Labeller::load("/no/such/file")),
         CALL(Filler::load("/no/such/folder")),
         CALL(Labeller::based_on("/no/such/folder", {"a", "b"}, {.rng = kRng})),
-        CALL(save("/no/such/folder/file", LanguageModel(small(0), kRng))),
         CALL(save("/dev/full", LanguageModel(small(0), kRng))),
         CALL(save_packed()),
         CALL(save_too_wide()),
