@@ -14,8 +14,8 @@ namespace plaingrad::models {
 
 namespace fs = std::filesystem;
 using hugging_face::Direction;
-using nn::checkpoint::certainly_exists;
 using nn::checkpoint::check_file;
+using nn::checkpoint::exists;
 using nn::checkpoint::FileError;
 using nn::checkpoint::in_folder;
 using nn::checkpoint::SafeTensors;
@@ -129,7 +129,7 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
         const fs::path parent = fs::path(path).parent_path();
         folder = parent.empty() ? "." : parent.string();
     }
-    if (!certainly_exists(file("config.json")))
+    if (!exists(file("config.json")))
         refuse_without_config(*this);
     config = hugging_face::read_config(file("config.json"));
     const auto listed =
@@ -156,7 +156,7 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
 
 bool is_of_others(const std::string& folder) {
     const std::string config = in_folder(folder, "config.json");
-    return certainly_exists(config) && hugging_face::read_config(config).family != Family::plaingrad;
+    return exists(config) && hugging_face::read_config(config).family != Family::plaingrad;
 }
 
 text::Tokenizer SavedModel::tokenizer() const {

@@ -5,18 +5,18 @@
 # usage: size.sh     (in the repository's root)
 # Pages to read (one_page, examples), generated tables and texts count in no room.
 table='room                    limit
-autograd                 3458
-autograd/kernels         3138
-nn                       1447
-nn/checkpoint            1566
-nn/parallel               473
-models                   3548
+autograd                 3418
+autograd/kernels         3136
+nn                       1423
+nn/checkpoint            1507
+nn/parallel               459
+models                   3191
 models/hugging_face      1216
-models/text              4177
-apps                     7907
-product                 26930
-files                     362
-tests                   57696'
+models/text              3660
+apps                     7576
+product                 25586
+files                     300
+tests                   57165'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

@@ -214,7 +214,8 @@ models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std
                               const models::RunFolder& folder) {
     models::RunModel result =
         s.is_further() && models::is_of_others(s.words[0])
-            ? kit::run_model_for_others(w.model, data, folder, s.words[0], models::SavedModel(s.words[0]).config)
+            ? kit::run_model_for_others(w.model, data, folder, s.words[0],
+                                        models::SavedModel(s.words[0]).config)
             : models::run_model(w.model, w.config(), data, {{"tokenizer.json", w.tokenizer.json()}});
     result.parameters = learning(w.model, s.is_further() ? s.layers : 0);
     return result;
@@ -225,7 +226,7 @@ models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
     kit::ReportModel s = kit::report_model_of(w.model, std::vector<Tokens>{text},
-                                     kit::token_names(w.tokenizer, w.model.config.vocabulary));
+                                              kit::token_names(w.tokenizer, w.model.config.vocabulary));
     s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
     return s;
 }
@@ -268,13 +269,13 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
         kit::grouped(count(w, corpus.held_out)), " held out; vocabulary ", kit::grouped(w.tokenizer.size()),
         trained < parameters ? "; " + kit::counted(trained, "parameter") + " learn, the others are frozen"
                              : ""));
-    kit::Run run(
-        folder, std::move(learns), run_options(s),
-        {.activations = kit::activation_bytes(w.model.config, s.batch * context),
-         .frozen = static_cast<double>(parameters - trained),
-         .report_model = report_model(w, some[0]),
-         .objective = kit::objective_of(w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
-         .pretrained = s.is_further()});
+    kit::Run run(folder, std::move(learns), run_options(s),
+                 {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+                  .frozen = static_cast<double>(parameters - trained),
+                  .report_model = report_model(w, some[0]),
+                  .objective = kit::objective_of(
+                      w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
+                  .pretrained = s.is_further()});
     const bool ended = kit::train(
         run, batches,
         [&](const Tokens& rows, const nn::Mode& mode) {

@@ -218,7 +218,7 @@ private:
         if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
         if (folder.writes())
-            models::save_checkpoint(folder.model(), run_.model.state, origin());
+            models::save_checkpoint(folder.model(), run_.model.state, {{kSteps, steps()}});
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation == nullptr)
             return;
