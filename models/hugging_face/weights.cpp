@@ -87,7 +87,9 @@ WeightFiles weight_files(const std::string& folder) {
             return {.paths = {path}};
     check_file(exists(folder), folder, ": there is no such folder");
     refuse_others(folder);
-    check_file(false, folder, ": there is neither model.safetensors nor model.safetensors.index.json");
+    check_file(
+        false, folder,
+        ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -75,7 +76,6 @@ std::string read_file(std::FILE* file, const std::string& name) {
     check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
     const bool regular = S_ISREG(now.st_mode);
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
-    bytes.reserve(regular ? static_cast<std::size_t>(now.st_size) : 0);
     while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file)) {
         bytes.append(piece, 0, n);
         check_file(regular || bytes.size() <= std::size_t{1} << 28, name,
@@ -85,11 +85,17 @@ std::string read_file(std::FILE* file, const std::string& name) {
     return bytes;
 }
 
-std::string read_file(const std::string& path) {
+static std::string read_unsized(const std::string& path) {
     const auto shut = [](std::FILE* f) { std::fclose(f); };
     const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
     check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
-    std::string bytes = read_file(file.get(), path);
+    return read_file(file.get(), path);
+}
+
+std::string read_file(const std::string& path) {
+    std::error_code none;  // a pipe, a device, and a file of /proc tell no size
+    const auto size = std::filesystem::file_size(path, none);
+    std::string bytes = none || size == 0 ? read_unsized(path) : nn::checkpoint::read_file(path);
     check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }

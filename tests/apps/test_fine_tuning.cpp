@@ -199,7 +199,7 @@ TEST_CASE("classify refuses what a folder decides", "[apps][classify][fine_tunin
     };
     refused(2, {"--from", masked.path, "--layers", "2"}, "--layers is decided by the folder given to --from");
     refused(2, {"--from", masked.path, "--keep-case"}, "--keep-case is decided by the folder");
-    refused(1, {"--from", all.path}, "there is neither model.safetensors nor");
+    refused(1, {"--from", all.path}, "there is no model in this folder: neither model.safetensors nor");
     all.write("config.json", "{}");
     const Result r = tuned(data, masked.path, {"--save", all.path});
     CHECK(r.status == 1);

@@ -423,19 +423,19 @@ TEST_CASE("generate says what is wrong with a model of characters", "[apps][gene
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}, whole.size() / 2, whole.size() - 1})
         refused(1, {folder.write("cut", whole.substr(0, size)), prompt, ""}, "cut: ");
     refused(1, {file, prompt, ""}, "text.txt: ");
-    refused(1, {folder / "", prompt, ""}, "this folder has no model in it");
+    refused(1, {folder / "", prompt, ""}, ": there is no model in this folder: ");
 
     const models::Config config = {
         .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
     const std::string other = folder / "other";
     models::save(other, models::LanguageModel(config, models::Rng(1)));
-    refused(1, {other, prompt, ""}, "other: there is no tokenizer.json beside it; copy it from ");
-    models::text::learn_characters({"abc"}).save(folder.path);
-    refused(1, {other, prompt, ""}, "other: the model has 10 ids, the tokenizer beside it 7");
-    folder.write("tokenizer.json", "{");
+    refused(1, {other, prompt, ""}, "model.safetensors: there is no tokenizer.json beside it; copy it from ");
+    models::text::learn_characters({"abc"}).save(other);
+    refused(1, {other, prompt, ""}, "other: the tokenizer has 7 ids, the model 10");
+    folder.write("other/tokenizer.json", "{");
     refused(1, {other, prompt, ""}, "tokenizer.json: ");
     models::save(other, models::Classifier(models::with_classes(config, 2), models::Rng(1)));
-    refused(1, {"score", other, file}, "other: this is a saved classifier; a saved language model is needed");
+    refused(1, {"score", other, file}, "config.json: a language model is needed: got a classifier");
 }
 
 TEST_CASE("generate train refuses wrong command lines", "[apps][generate]") {

@@ -234,7 +234,8 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
             ", but only ");
     CHECK(!std::filesystem::exists(f.run));  // a refused run leaves no trace
     refused(1, translate({"run", f.data}), f.data);
-    refused(1, translate({"run", f.folder.path}), "there is neither model.safetensors nor");
+    refused(1, translate({"run", f.folder.path}),
+            "there is no model in this folder: neither model.safetensors nor");
 
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "2"})).status == 0);
     const std::string last = f.run + "/last.safetensors", before = content(last);

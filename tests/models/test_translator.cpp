@@ -311,7 +311,8 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
         CHECK(contains(error, path));
         CHECK(contains(error, part));
     };
-    refused(folder.path, "there is neither model.safetensors nor model.safetensors.index.json");
+    refused(folder.path,
+            "there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
     const Folder other;
     other.write("model.gguf", "");
     refused(other.path, "model.gguf: this is a file of llama.cpp, which is not read");

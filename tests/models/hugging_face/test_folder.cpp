@@ -376,7 +376,7 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
     CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "config.json"); }),
                    "model.safetensors: a folder is needed, with the config.json of these tensors"));
     CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "model.safetensors"); }),
-                   "there is neither model.safetensors nor"));
+                   "there is no model in this folder: neither model.safetensors nor"));
     CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"gpt2\"", "\"gpt_neox\""); }), "gpt_neox"));
     const std::string bytes = content(Spoiled().folder / "model.safetensors");
     for (const std::size_t left : {std::size_t{0}, std::size_t{7}, std::size_t{100}, bytes.size() - 1})

@@ -273,7 +273,10 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
     const auto error = [&] { return error_of([&] { weight_files(folder.path); }); };
     CHECK(error_of([&] { weight_files(folder / "none"); }) ==
           (folder / "none") + ": there is no such folder");
-    CHECK(error() == folder.path + ": there is neither model.safetensors nor model.safetensors.index.json");
+    CHECK(
+        error() ==
+        folder.path +
+            ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
     folder.write("pytorch_model.bin", "");
     CHECK(contains(
         error(),
@@ -311,7 +314,9 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
     for (const char* const text : {"", "P", "Bom dia.\n", "\x80\x03"}) {
         portuguese.write("train.pt", text);
         CHECK(error_of([&] { weight_files(portuguese.path); }) ==
-              portuguese.path + ": there is neither model.safetensors nor model.safetensors.index.json");
+              portuguese.path +
+                  ": there is no model in this folder: neither model.safetensors nor "
+                  "model.safetensors.index.json");
     }
     for (const char* const begin : {"PK\x03\x04", "\x80\x02\x8a\x0al"}) {
         portuguese.write("train.pt", begin);
