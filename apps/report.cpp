@@ -4,7 +4,7 @@
 #include "apps/kit/report.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"
 
 using namespace plaingrad;

@@ -1,14 +1,14 @@
 // Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
 // has never seen. On this page: configuration, data, the loop, the test. What a run does between two steps
-// (checkpoints, a log, a progress line, many processes) is in models/run.h and apps/kit/run.h.
+// (checkpoints, a log, a progress line, many processes) is in models/runs/run.h and apps/kit/run.h.
 #include <iostream>
 #include <set>
 
 #include "apps/kit/insight.h"
 #include "apps/kit/new_model.h"
 #include "apps/kit/run.h"
-#include "autograd/base/mapped.h"
-#include "models/decoding.h"
+#include "autograd/base/list.h"
+#include "models/decoding/decoding.h"
 #include "nn/schedule.h"
 
 using namespace plaingrad;

@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "apps/kit/run.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/batch.h"
-#include "models/decoding.h"
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
+#include "models/families/masked_language_model.h"
 #include "models/presets.h"
 #include "nn/parallel/data_parallel.h"
 #include "nn/schedule.h"

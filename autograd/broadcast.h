@@ -1,9 +1,9 @@
 // NumPy's broadcasting, in one place: loops over it, and its gradient, which is a sum.
 #pragma once
 
+#include "autograd/base/shape.h"
 #include "autograd/graph.h"
 #include "autograd/kernels/kernels.h"
-#include "autograd/shape.h"
 
 namespace plaingrad::autograd {
 

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "autograd/base/list.h"
-#include "autograd/ref.h"
-#include "autograd/shape.h"
+#include "autograd/base/shape.h"
 #include "autograd/storage.h"
 
 namespace plaingrad::autograd {

@@ -14,8 +14,7 @@
 #include "autograd/base/activation.h"
 #include "autograd/base/list.h"
 #include "autograd/base/precision.h"
-#include "autograd/mask.h"
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "autograd/tensor.h"
 #include "autograd/tokens.h"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"

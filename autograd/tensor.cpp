@@ -6,8 +6,8 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
+#include "autograd/base/random.h"
 #include "autograd/kernels/kernels.h"
-#include "autograd/random.h"
 
 namespace plaingrad::autograd {
 

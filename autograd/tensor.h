@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "autograd/base/list.h"
+#include "autograd/base/shape.h"
 #include "autograd/graph.h"
-#include "autograd/shape.h"
 #include "autograd/storage.h"
 
 namespace plaingrad::autograd {

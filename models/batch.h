@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "models/families/transformer.h"
 #include "models/text/mask_tokens.h"
 #include "models/text/tokenizer.h"
-#include "models/transformer.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::models {

@@ -10,7 +10,6 @@
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
-#include "nn/rotary.h"
 
 namespace plaingrad::models {
 

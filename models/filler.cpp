@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "models/saved.h"
 
 namespace plaingrad::models {

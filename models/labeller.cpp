@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/saved.h"
 #include "models/text/lines.h"
 #include "models/text/parallel.h"

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models {

@@ -28,14 +28,14 @@
 #include <utility>
 #include <vector>
 
-#include "models/classifier.h"
+#include "models/families/classifier.h"
+#include "models/families/language_model.h"
+#include "models/families/masked_language_model.h"
+#include "models/families/text_encoder.h"
+#include "models/families/transformer.h"
 #include "models/hugging_face/config.h"
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
 #include "models/pytorch.h"
 #include "models/text/tokenizer.h"
-#include "models/text_encoder.h"
-#include "models/transformer.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/training.h"
 

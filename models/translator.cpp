@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "autograd/base/mapped.h"
-#include "models/decoding.h"
+#include "autograd/base/list.h"
+#include "models/decoding/decoding.h"
 #include "models/saved.h"
 
 namespace plaingrad::models {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "models/families/transformer.h"
 #include "models/text/alignment.h"
 #include "models/text/tokenizer.h"
-#include "models/transformer.h"
 
 namespace plaingrad::models {
 

@@ -17,9 +17,9 @@
 
 #include <optional>
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
 #include "models/hugging_face/config.h"
-#include "models/language_model.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models {

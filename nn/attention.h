@@ -8,7 +8,7 @@
 #include "nn/dropout.h"
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
-#include "nn/rotary.h"
+#include "nn/positional_encoding.h"
 
 namespace plaingrad::nn {
 
@@ -25,8 +25,8 @@ struct Pass {
     Mask mask = Mask::none();
     Mode mode;
     int64_t first = 0;  // the position of x's first token in its sentence
-    // Turns self-attention's queries and keys (nn/rotary.h); nullptr: does not. The layers of a stack
-    // share one.
+    // Turns self-attention's queries and keys (nn/positional_encoding.h); nullptr: does not. The layers of a
+    // stack share one.
     const Rotary* rotary = nullptr;
     // For decoding, under NoGrad. Self-attention: holds the keys and values of positions 0 .. first-1; those
     // of x are appended, each position sees all positions up to itself, and `mask` is ignored.

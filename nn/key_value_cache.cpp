@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "autograd/base/check.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 
 namespace plaingrad::nn {

@@ -1,5 +1,5 @@
 // The loop that trains a model: forward, backward, clip, step; and what a longer run has besides
-// (models/run.h): the state that a checkpoint keeps, and a log.
+// (models/runs/run.h): the state that a checkpoint keeps, and a log.
 //
 //     Adam adam(parameters(model), {.beta2 = 0.98});
 //     train(adam, [&](int64_t step, const Mode& mode) { return model.loss(batch(step), mode); },

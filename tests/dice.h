@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 
 namespace plaingrad::tests {
 

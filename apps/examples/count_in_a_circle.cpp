@@ -2,8 +2,8 @@
 // names, loaded again, and continues a sequence.
 #include <iostream>
 
-#include "models/decoding.h"
-#include "models/language_model.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
 #include "models/presets.h"
 #include "models/pytorch.h"
 #include "nn/optim.h"

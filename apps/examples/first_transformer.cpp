@@ -9,8 +9,8 @@
 // The other examples are built in the same way.
 #include <iostream>
 
-#include "models/decoding.h"
-#include "models/transformer.h"
+#include "models/decoding/decoding.h"
+#include "models/families/transformer.h"
 #include "nn/optim.h"
 using namespace plaingrad;
 using namespace models;

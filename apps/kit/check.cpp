@@ -14,7 +14,7 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/ops.h"
 #include "nn/checkpoint/file.h"
 

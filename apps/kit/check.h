@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "models/batch.h"
-#include "models/run.h"
+#include "models/runs/run.h"
 
 namespace plaingrad::kit {
 

@@ -11,9 +11,9 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/ops.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
 

@@ -3,7 +3,7 @@
 
 #include "apps/kit/prompt.h"
 #include "apps/kit/report.h"
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "models/writer.h"
 
 namespace plaingrad::kit {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "apps/kit/program.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -80,7 +80,8 @@ std::string Keys::next() const {
     for (char c = 0; poll(&input, 1, 50) == 1 && read(STDIN_FILENO, &c, 1) == 1;) {
         key += c;
         // An escape sequence ends with a letter or "~", as in "\033[C" or "\033[4~".
-        if (key[0] == '\033' ? key.size() > 2 && c >= '@' : nn::utf8_length(key) > 0 || key.size() == 4)
+        if (key[0] == '\033' ? key.size() > 2 && c >= '@'
+                             : nn::checkpoint::utf8_length(key) > 0 || key.size() == 4)
             break;
     }
     return names.contains(key) ? names.at(key) : key;
@@ -104,7 +105,7 @@ struct EditedLine {
     std::size_t cursor = 0;
 
     std::size_t after(std::size_t at) const {
-        return std::min(text.size(), at + nn::utf8_length(std::string_view(text).substr(at)));
+        return std::min(text.size(), at + nn::checkpoint::utf8_length(std::string_view(text).substr(at)));
     }
     std::size_t before(std::size_t at) const {
         while (at > 0 && (text[--at] & 0xc0) == 0x80) {
@@ -130,7 +131,7 @@ void EditedLine::press(const std::string& key) {
         erase(key == "backspace" ? before(cursor) : 0, cursor);
     else if (key == "delete" || key == "\x04" || key == "\x0b")  // Ctrl-D, Ctrl-K
         erase(cursor, key == "\x0b" ? text.size() : after(cursor));
-    else if (nn::utf8_length(key) == key.size() && key >= " ") {
+    else if (nn::checkpoint::utf8_length(key) == key.size() && key >= " ") {
         text.insert(cursor, key);
         cursor += key.size();
     }
@@ -143,7 +144,7 @@ void EditedLine::draw(const std::string& prompt) const {
     const auto fits = [&](std::size_t from, std::size_t to) {
         const std::string part = prompt + text.substr(from, to - from);
         const auto wide = std::count_if(part.begin(), part.end(), [](char c) { return (c & 0xe0) == 0xe0; });
-        return nn::columns_of(part) + static_cast<std::size_t>(wide) <= room;
+        return nn::checkpoint::columns_of(part) + static_cast<std::size_t>(wide) <= room;
     };
     std::size_t begin = cursor, end = cursor;
     while (begin > 0 && fits(before(begin), cursor))

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apps/kit/options.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 
 namespace plaingrad::kit {
 

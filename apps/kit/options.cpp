@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "apps/kit/program.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/plain.h"
 #include "nn/checkpoint/metadata.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
 
@@ -240,8 +240,8 @@ void Options::parse(int argc, char** argv) {
 std::string Options::kept() const {
     std::string lines;
     const auto add = [&](const std::string& line) {
-        autograd::check(line.find('\n') == line.npos && nn::find_invalid_utf8(line) == line.npos, line,
-                        ": this must be one line of UTF-8, to be kept in a checkpoint");
+        autograd::check(line.find('\n') == line.npos && nn::checkpoint::find_invalid_utf8(line) == line.npos,
+                        line, ": this must be one line of UTF-8, to be kept in a checkpoint");
         lines.append(line).append("\n");
     };
     for (const Option& row : rows_)

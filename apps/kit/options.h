@@ -21,7 +21,7 @@
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "models/run_folder.h"
+#include "models/runs/run_folder.h"
 
 namespace plaingrad::kit {
 
@@ -134,8 +134,8 @@ public:
     // Other defaults, if a setting was given that asks for them.
     void defaults(const std::function<void(const Options&)>& apply) { apply_preset_ = apply; }
     // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
-    // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume, the first can be given
-    // alone.
+    // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume,
+    // the first can be given alone.
     enum class Rest { this_call, names, files, model_and_files };
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;

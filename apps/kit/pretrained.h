@@ -8,7 +8,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/report.h"
 #include "autograd/plain.h"
-#include "models/run.h"
+#include "models/runs/run.h"
 #include "models/saved.h"
 #include "models/text/tokenizer.h"
 

@@ -12,7 +12,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "models/text/specials.h"
 #include "models/text/unicode.h"

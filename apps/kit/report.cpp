@@ -8,14 +8,14 @@
 
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/base/version.h"
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 

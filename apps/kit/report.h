@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "models/batch.h"
-#include "models/run.h"
+#include "models/runs/run.h"
 #include "nn/checkpoint/json.h"
 #include "nn/probe.h"
 

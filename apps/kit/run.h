@@ -19,7 +19,7 @@
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
 #include "apps/kit/report.h"
-#include "models/run.h"
+#include "models/runs/run.h"
 
 namespace plaingrad::kit {
 

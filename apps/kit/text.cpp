@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "autograd/base/text_stream.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
 
@@ -50,7 +50,7 @@ std::string number(double value, int decimals) {
 std::size_t columns(std::string text) {
     for (std::size_t at = text.find('\033'); at != text.npos; at = text.find('\033'))
         text.erase(at, std::min(text.find('m', at), text.size()) + 1 - at);
-    return nn::columns_of(text);
+    return nn::checkpoint::columns_of(text);
 }
 
 std::string right(const std::string& text, std::size_t width) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/kit/run.h"
-#include "models/language_model.h"
+#include "models/families/language_model.h"
 
 namespace plaingrad::kit {
 

@@ -46,8 +46,8 @@
 // operands are always packed, because rounding copies them anyway.
 //
 // One row uses each element of b once, so it does not pay to pack b. If b was packed before, the row reads
-// its panels, which are contiguous: so it is in decoding, as a Stepper (models/decoding.h) keeps its weights
-// packed. Else gemm_thin.h reads b as it is, if it is float32.
+// its panels, which are contiguous: so it is in decoding, as a Stepper (models/decoding/decoding.h) keeps its
+// weights packed. Else gemm_thin.h reads b as it is, if it is float32.
 //
 // Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;
 // these steps decide when and where a chain runs, never what is in it. k is not split among threads, and each

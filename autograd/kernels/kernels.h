@@ -12,6 +12,7 @@
 
 #include "autograd/base/activation.h"
 #include "autograd/base/precision.h"
+#include "autograd/base/random_key.h"
 #include "autograd/base/real.h"
 
 namespace plaingrad::autograd::kernels {
@@ -64,12 +65,7 @@ struct Middle {
     int64_t outer, n, inner;
 };
 
-// A key of the counter-based generator: element i of its stream is a function of key and i (random.h).
-struct RandomKey {
-    uint32_t a, b;
-};
-
-// Which (query, key) pairs may meet; masked keys are never read. See autograd/mask.h.
+// Which (query, key) pairs may meet; masked keys are never read. See autograd/tokens.h.
 struct AttentionMask {
     const int32_t* key_counts = nullptr;  // (batch): keys from the count on are padding
     bool causal = false;                  // query t sees keys up to t + (keys - queries)

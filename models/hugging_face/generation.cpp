@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/hugging_face/keys.h"
 #include "models/text/tokenizer/tokenizer_config.h"
 #include "nn/checkpoint/json.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/presets.h"
 #include "nn/checkpoint/metadata.h"
 

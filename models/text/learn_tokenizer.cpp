@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/tokenizer/pipeline.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"

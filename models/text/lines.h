@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::models::text {
 
-using nn::find_invalid_utf8;
+using nn::checkpoint::find_invalid_utf8;
 
 // All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read or is empty; or if it
 // is a pipe or device, which may have no end, with more than 256 MiB.

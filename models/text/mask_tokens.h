@@ -2,7 +2,7 @@
 // Devlin et al. 2019 (BERT), §3.1.
 #pragma once
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "autograd/tokens.h"
 #include "models/text/specials.h"
 

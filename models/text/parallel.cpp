@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "autograd/base/check.h"
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text {

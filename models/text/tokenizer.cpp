@@ -151,7 +151,8 @@ std::vector<std::string> Tokenizer::pieces(std::string_view text) const {
                     continue;
                 }
                 // Of BPE a character is unknown, of other models a word.
-                const std::size_t length = bpe != nullptr ? nn::first_code_point(word).length : word.size();
+                const std::size_t length =
+                    bpe != nullptr ? nn::checkpoint::first_code_point(word).length : word.size();
                 all.push_back(std::string(word.substr(0, length)) + (length == word.size() ? end : ""));
                 word.remove_prefix(length);
             }

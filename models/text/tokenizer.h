@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::models::text {

@@ -60,11 +60,11 @@ std::string lowered(std::string_view text, bool final_sigma) {
         text.remove_prefix(bytes.size());
         const bool ends = code == U'\x3a3' && final_sigma && behind_cased && !begins_cased(text);
         if (const char32_t small = ends ? U'\x3c2' : to_lower(code); small != code)
-            nn::append_utf8(lower, small);
+            nn::checkpoint::append_utf8(lower, small);
         else
             lower.append(bytes);
         if (code == U'\x130')
-            nn::append_utf8(lower, U'\x307');
+            nn::checkpoint::append_utf8(lower, U'\x307');
         if (final_sigma && letter<kCasing>(code) != 'I')
             behind_cased = letter<kCasing>(code) == 'C';
     }
@@ -245,7 +245,7 @@ std::string normalized(std::string_view text, const std::vector<bool>& changes, 
         if (c >= kByte)
             out.push_back(static_cast<char>(c - kByte));
         else
-            nn::append_utf8(out, c);
+            nn::checkpoint::append_utf8(out, c);
     return out;
 }
 

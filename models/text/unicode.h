@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::models::text {
 
@@ -34,7 +34,7 @@ private:
     void decode() {
         if (rest_.empty())
             return;
-        const auto [code, length] = nn::first_code_point(rest_);
+        const auto [code, length] = nn::checkpoint::first_code_point(rest_);
         first_ = {code, rest_.substr(0, length)};
     }
 

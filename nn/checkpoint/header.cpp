@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {

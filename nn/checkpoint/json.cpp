@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {

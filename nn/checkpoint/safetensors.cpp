@@ -13,7 +13,7 @@
 #include "autograd/weight.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/json.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -25,7 +25,7 @@ using autograd::Shape;
 
 static_assert(std::endian::native == std::endian::little, "numbers go to the file as they are in memory");
 
-bool is_utf8(std::string_view text) { return nn::find_invalid_utf8(text) == text.npos; }
+bool is_utf8(std::string_view text) { return nn::checkpoint::find_invalid_utf8(text) == text.npos; }
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "nn/optim.h"
 
 #pragma GCC diagnostic push

@@ -67,7 +67,7 @@ TEST_CASE("explain shows the numbers that every machine computes", "[apps][expla
         SKIP("in double precision they are others, and a slow build takes too long");
     CHECK(r.out == R"(18/29  the decoder looks at the source                         [cross-attention]
 softmax(Q Kᵀ / √D), (H, T, S): Q from the decoder, K and V from the memory
-models/decoder.cpp:DecoderLayer                                Section 3.2.3
+models/families/decoder.cpp:DecoderLayer                       Section 3.2.3
 
       head 1: weights              head 2: weights
           5      3      9              5      3      9

@@ -1,7 +1,7 @@
 // What generate train --config NAME means.
 #include "apps/programs/generate/train.h"
+#include "models/families/language_model.h"
 #include "models/hugging_face/config.h"
-#include "models/language_model.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT

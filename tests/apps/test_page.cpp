@@ -2,7 +2,7 @@
 // points at or moves changes what is drawn.
 #include "apps/kit/report.h"
 
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "tests/apps/browser.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"

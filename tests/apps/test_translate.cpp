@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "models/text/tokenizer.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/apps/translator.h"
 
 using namespace plaingrad;  // NOLINT
@@ -54,7 +54,7 @@ TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][sl
     std::string lines;
     for (int i = 0; i < 100; ++i) {
         std::string x;
-        nn::append_utf8(x, 0x4e00 + static_cast<char32_t>(i));
+        nn::checkpoint::append_utf8(x, 0x4e00 + static_cast<char32_t>(i));
         lines.append("call ").append(x).append("\truf ").append(x).append(" an\n");
         lines.append("call ").append(i % 2 ? "me\truf mich an\n" : "you\truf dich an\n");
     }

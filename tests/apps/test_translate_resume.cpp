@@ -5,7 +5,7 @@
 
 #include <sys/file.h>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/saved.h"
 #include "tests/apps/translator.h"
 

@@ -221,7 +221,7 @@ void OpTable::fused() {
 }
 
 void OpTable::attentions() {
-    seed_ = 1224;  // so that a new row above changes nothing here
+    seed_ = 1224;                                     // so that a new row above changes nothing here
     static const Rng rng = Rng(7).fork("attention");  // options point to it
     const int64_t B = 2, T = 3, S = 5, H = 2, D = 3;
     std::vector<uint8_t> pairs(static_cast<std::size_t>(B * T * S));

@@ -8,7 +8,7 @@
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 

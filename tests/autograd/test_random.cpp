@@ -1,5 +1,5 @@
 // Random numbers: the same everywhere, independent where they should be, and with the right distribution.
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 
 #include <algorithm>
 #include <limits>

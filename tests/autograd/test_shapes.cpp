@@ -2,9 +2,8 @@
 #include <limits>
 #include <sstream>
 
+#include "autograd/base/shape.h"
 #include "autograd/broadcast.h"
-#include "autograd/mask.h"
-#include "autograd/shape.h"
 #include "autograd/tokens.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"

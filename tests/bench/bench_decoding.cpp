@@ -11,10 +11,10 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "models/decoding.h"
-#include "models/language_model.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
+#include "models/families/transformer.h"
 #include "models/pytorch.h"
-#include "models/transformer.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/reading.h"
 #include "tests/bench/workloads.h"

@@ -8,8 +8,8 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "models/decoding.h"
-#include "models/language_model.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
 #include "models/presets.h"
 #include "nn/packing.h"
 #include "tests/bench/measure.h"

@@ -9,7 +9,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/plain.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "tests/bench/measure.h"
 
 using namespace plaingrad;  // NOLINT

@@ -3,10 +3,10 @@
 #include "autograd/base/check.h"
 #include "autograd/base/hash.h"
 #include "models/batch.h"
-#include "models/classifier.h"
-#include "models/language_model.h"
+#include "models/families/classifier.h"
+#include "models/families/language_model.h"
+#include "models/families/transformer.h"
 #include "models/presets.h"
-#include "models/transformer.h"
 
 namespace plaingrad::bench {
 

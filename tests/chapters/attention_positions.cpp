@@ -6,7 +6,6 @@
 #include "apps/kit/text.h"
 #include "autograd/base/portable_math.h"
 #include "nn/positional_encoding.h"
-#include "nn/rotary.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 #include "tests/figures/figure.h"

@@ -2,8 +2,8 @@
 // layers of a model that has read texts without labels.
 #include <ostream>
 
-#include "models/classifier.h"
-#include "models/masked_language_model.h"
+#include "models/families/classifier.h"
+#include "models/families/masked_language_model.h"
 #include "models/text/mask_tokens.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"

@@ -5,7 +5,6 @@
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/positional_encoding.h"
-#include "nn/rotary.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"

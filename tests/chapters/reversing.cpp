@@ -1,6 +1,6 @@
 #include "tests/chapters/reversing.h"
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
 

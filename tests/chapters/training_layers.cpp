@@ -5,7 +5,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "models/config.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"

@@ -6,7 +6,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"

@@ -1,7 +1,7 @@
 // Many machines: why the order of a sum matters, the tree, and what each process sends.
 #include <ostream>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/saved.h"
 #include "nn/parallel/data_parallel.h"
 #include "tests/chapters/nn.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "models/encoder.h"
+#include "models/families/encoder.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "autograd/storage.h"
 #include "tests/catch.h"
 

@@ -5,7 +5,7 @@
 #include "models/saved.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/folder.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/json_tree.h"
@@ -24,7 +24,7 @@ void json(const std::string& bytes) {
     for (const Value& member : whole.kind() == Value::Kind::object ? whole.members() : Value::Items())
         for (const std::string& text :
              {std::string(member.name()), member.kind() == Value::Kind::string ? member.text() : ""})
-            expect(nn::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
+            expect(nn::checkpoint::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
     const std::optional<Json> tree = parse_json(bytes);
     if (!tree)  // it goes down to 100 levels
         return expect(

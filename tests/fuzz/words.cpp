@@ -9,7 +9,7 @@
 #include "models/text/tokenizer/joiners.h"
 #include "models/text/tokenizer/learn_merges.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace plaingrad::fuzz {
@@ -30,7 +30,7 @@ Lines parts_of(const std::string& bytes, char between) {
 void text(const std::string& bytes) {
     int64_t replaced = 0;
     const std::string valid = replace_invalid_utf8(bytes, replaced);
-    expect(nn::find_invalid_utf8(valid) == valid.npos, "replaced bytes are not UTF-8");
+    expect(nn::checkpoint::find_invalid_utf8(valid) == valid.npos, "replaced bytes are not UTF-8");
     expect((replaced == 0) == (valid == bytes), "it counts what it replaces");
     const Lines lines = lines_of(bytes, "f.txt");
     std::istringstream in(bytes);
@@ -106,7 +106,7 @@ void round_trip(const std::string& bytes) {
         for (const int32_t id : ids)
             streamed += stream.add(id);
         streamed += stream.finish();
-        expect(nn::find_invalid_utf8(bytes) != bytes.npos || streamed == bytes,
+        expect(nn::checkpoint::find_invalid_utf8(bytes) != bytes.npos || streamed == bytes,
                "a stream of its ids differs");
     }
     const std::string line = bytes.substr(0, bytes.find('\n'));

@@ -1,13 +1,13 @@
 // The small models of the golden files, in the same sizes as in make_golden.py.
 #pragma once
 
-#include "models/classifier.h"
+#include "models/families/classifier.h"
+#include "models/families/language_model.h"
+#include "models/families/masked_language_model.h"
+#include "models/families/transformer.h"
 #include "models/hugging_face/tensors.h"
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
 #include "models/presets.h"
 #include "models/saved.h"
-#include "models/transformer.h"
 
 namespace plaingrad::tests {
 

@@ -13,7 +13,7 @@
 // `pad`, or one a text.
 #include <iostream>
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "models/hugging_face/tensors.h"
 #include "nn/optim.h"
 #include "tests/hugging_face/with_model.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "tests/autograd/values.h"
 
 namespace plaingrad::tests {

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "models/classifier.h"
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
+#include "models/families/classifier.h"
+#include "models/families/language_model.h"
+#include "models/families/masked_language_model.h"
+#include "models/families/transformer.h"
 #include "models/presets.h"
 #include "models/pytorch.h"
 #include "models/text/mask_tokens.h"
-#include "models/transformer.h"
 #include "nn/optim.h"
 #include "tests/autograd/values.h"
 

@@ -1,5 +1,5 @@
 // Beam search where every probability is known.
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 
 #include <algorithm>
 #include <cmath>

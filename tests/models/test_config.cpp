@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/classifier.h"
+#include "models/families/classifier.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

@@ -1,8 +1,8 @@
 // The encoder-only models: each position sees both sides and no padding; masking, and what is predicted.
 #include <cmath>
 
-#include "models/classifier.h"
-#include "models/masked_language_model.h"
+#include "models/families/classifier.h"
+#include "models/families/masked_language_model.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

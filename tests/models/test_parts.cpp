@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

@@ -1,5 +1,5 @@
 // Each preset is as the table says, in its configuration and in the model made from it.
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

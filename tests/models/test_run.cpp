@@ -1,5 +1,5 @@
 // A training run without a terminal: its folder; it can be stopped and resumed with the same bits.
-#include "models/run.h"
+#include "models/runs/run.h"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // The whole model: shapes, small and odd sizes, the first loss, evaluation, and errors.
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // goes on with another number of them to the same bits.
 #include <sys/resource.h>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "nn/checkpoint/safetensors.h"
 #include "tests/mpi/mpi.h"
 

@@ -66,7 +66,7 @@ cat >"$home/example.cpp" <<'END'
 
 #include "autograd/base/version.h"
 #include "autograd/ops.h"
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 
 int main() {
     using namespace plaingrad;

@@ -66,13 +66,14 @@ text ~ /(^|[^A-Za-z0-9_])(_mm[0-9]*_|__m(64|128|256|512)|__mmask|v(ld|st)[1-4]q?
 file != "nn/parallel/team_mpi.cpp" && (text ~ /^[ \t]*#[ \t]*include[ \t]*[<"]mpi\.h/ || text ~ /(^|[^A-Za-z0-9_])MPI_[A-Z]/) {
     bad("only nn/parallel/team_mpi.cpp knows MPI")
 }
-# A folder is a namespace, all of them inside plaingrad; base belongs to autograd and parallel to nn, the kit and each program are
-# their own. A file that begins in its namespace may name others.
+# A folder is a namespace, all of them inside plaingrad; base belongs to autograd, parallel to nn, and to models what sorts
+# its files; the kit and each program are their own. A file that begins in its namespace may name others.
 text ~ /^namespace [a-z]/ && level(file) < 8 && !begun[file]++ {
     wanted = file
     sub(/\/[^\/]*$/, "", wanted)
     sub(/^autograd\/base$/, "autograd", wanted)
     sub(/^nn\/parallel$/, "nn", wanted)
+    sub(/^models\/(families|decoding|runs)$/, "models", wanted)
     sub(/^apps\/(programs\/)?/, "", wanted)
     gsub(/\//, "::", wanted)
     given = text

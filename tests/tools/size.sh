@@ -5,18 +5,18 @@
 # usage: size.sh     (in the repository's root)
 # Pages to read (one_page, examples), generated tables and texts count in no room.
 table='room                    limit
-autograd                 3418
-autograd/kernels         3136
-nn                       1423
-nn/checkpoint            1507
+autograd                 3393
+autograd/kernels         3134
+nn                       1343
+nn/checkpoint            1580
 nn/parallel               459
-models                   3191
-models/hugging_face      1216
-models/text              3660
+models                   3190
+models/hugging_face      1218
+models/text              3668
 apps                     7576
-product                 25586
-files                     300
-tests                   57165'
+product                 25561
+files                     293
+tests                   57168'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

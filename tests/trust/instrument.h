@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 
 namespace plaingrad::trust {
 

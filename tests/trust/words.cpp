@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "autograd/base/check.h"
-#include "models/run_folder.h"
+#include "models/runs/run_folder.h"
 #include "tests/folder.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/words/calls.h"

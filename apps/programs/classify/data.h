@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 
 namespace plaingrad::classify {
 

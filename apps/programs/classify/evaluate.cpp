@@ -11,10 +11,10 @@
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/text.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::classify {
 
@@ -47,8 +47,8 @@ std::string percent(int64_t part, int64_t whole) {
 // A label, as a line can show it, cut or padded to `width` columns.
 std::string fitted(const std::string& name, std::size_t width) {
     std::string label = kit::as_line(name);
-    const std::size_t columns = nn::columns_of(label);
-    while (columns > width && nn::columns_of(label) >= width)
+    const std::size_t columns = nn::checkpoint::columns_of(label);
+    while (columns > width && nn::checkpoint::columns_of(label) >= width)
         label.pop_back();
     return columns > width ? label + "…" : kit::left(label, width);
 }

@@ -9,7 +9,7 @@
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "apps/programs/classify/train.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 
 using namespace plaingrad;

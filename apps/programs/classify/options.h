@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "apps/kit/options.h"
-#include "models/classifier.h"
-#include "models/run_folder.h"
+#include "models/families/classifier.h"
+#include "models/runs/run_folder.h"
 #include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::classify {

@@ -8,7 +8,7 @@
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 

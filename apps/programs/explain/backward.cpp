@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "apps/programs/explain/values.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/plain.h"
 

@@ -9,7 +9,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/programs/explain/page.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 
 using namespace plaingrad;
 using namespace plaingrad::explain;

@@ -11,7 +11,7 @@
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
 #include "autograd/base/text_stream.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::explain {
 
@@ -98,7 +98,7 @@ std::string page(const Step& step, const std::string& number, const Values& valu
         return ink >= kit::Ink::greys ? style + text + "\033[0m" : text;
     };
     const std::string title = number + "  " + step.title, name = "[" + step.name + "]\n";
-    const std::size_t gap = 81 - nn::columns_of(title) - name.size();
+    const std::size_t gap = 81 - nn::checkpoint::columns_of(title) - name.size();
     std::string text = styled("\033[1m", title) + std::string(gap, ' ') + name;
     bool head = true;
     autograd::TextReader lines(step.text);

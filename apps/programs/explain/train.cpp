@@ -1,8 +1,8 @@
 #include "apps/programs/explain/train.h"
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/batch.h"
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::explain {

@@ -1,7 +1,7 @@
 // The model that ./apps/explain takes apart: an encoder-decoder Transformer, trained to reverse three digits.
 #pragma once
 
-#include "models/transformer.h"
+#include "models/families/transformer.h"
 #include "nn/optim.h"
 
 namespace plaingrad::explain {

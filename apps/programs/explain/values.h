@@ -34,10 +34,10 @@ struct Values {
 Tensor by_symbol(const Tensor& x);
 Tensor split_heads(const Tensor& x);  // (1, T, H*D) -> (1, H, T, D), of two heads
 
-// example: one triple of digits and its reversal. Calls the layers one by one, as models/transformer.cpp
-// does, and within an attention the ops, as autograd/plain.cpp does. Whatever the library returns by itself
-// (input, attentions and their weights, memory, logits) must have the same bits; otherwise throws Error. Adds
-// what the words about cross-attention need.
+// example: one triple of digits and its reversal. Calls the layers one by one, as
+// models/families/transformer.cpp does, and within an attention the ops, as autograd/plain.cpp does. Whatever
+// the library returns by itself (input, attentions and their weights, memory, logits) must have the same
+// bits; otherwise throws Error. Adds what the words about cross-attention need.
 Values forward(const models::Transformer& model, const models::Batch& example);
 
 // Adds how far the fused form of the library is from the plain one: "fused.logits", and "fused.gradients" of

@@ -10,7 +10,7 @@
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/fill/train.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 
 using namespace plaingrad;

@@ -7,7 +7,7 @@
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 

@@ -6,7 +6,7 @@
 
 #include "apps/kit/text_training.h"
 #include "models/filler.h"
-#include "models/run_folder.h"
+#include "models/runs/run_folder.h"
 
 namespace plaingrad::fill {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "apps/programs/generate/train.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "autograd/base/text_stream.h"
 #include "models/presets.h"
 

@@ -8,7 +8,7 @@
 
 #include "apps/kit/pretrained.h"
 #include "apps/programs/generate/write.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::generate {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/kit/text_training.h"
-#include "models/run_folder.h"
+#include "models/runs/run_folder.h"
 #include "models/writer.h"
 
 namespace plaingrad::generate {

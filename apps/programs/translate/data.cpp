@@ -5,7 +5,7 @@
 
 #include "apps/kit/program.h"
 #include "autograd/base/hash.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 
 namespace plaingrad::translate {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/batch.h"
-#include "models/run.h"
+#include "models/runs/run.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/parallel.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "apps/kit/options.h"
-#include "models/run_folder.h"
+#include "models/families/transformer.h"
+#include "models/runs/run_folder.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/transformer.h"
 
 namespace plaingrad::translate {
 

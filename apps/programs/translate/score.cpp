@@ -1,7 +1,7 @@
 #include "apps/programs/translate/score.h"
 
 #include "apps/kit/text_training.h"
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/bleu.h"
 
 namespace plaingrad::translate {

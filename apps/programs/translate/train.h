@@ -3,7 +3,7 @@
 
 #include "apps/programs/translate/data.h"
 #include "apps/programs/translate/options.h"
-#include "models/run_folder.h"
+#include "models/runs/run_folder.h"
 
 namespace plaingrad::translate {
 

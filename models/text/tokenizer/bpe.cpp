@@ -103,7 +103,7 @@ ByteAlphabet::ByteAlphabet() {
     for (const bool shown : {true, false})
         for (std::size_t byte = 0; byte < 256; ++byte)
             if (shown == ((byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte != 0xad))) {
-                nn::append_utf8(character[byte], shown ? static_cast<char32_t>(byte) : other++);
+                nn::checkpoint::append_utf8(character[byte], shown ? static_cast<char32_t>(byte) : other++);
                 order.push_back(static_cast<char>(byte));
             }
 }
@@ -210,7 +210,7 @@ Ids Bpe::symbols(std::string_view word) const {
     ids.reserve(word.size());
     bool unknown_waits = false;  // it is written before the next character that has a piece
     while (!word.empty()) {
-        const std::size_t length = options_.byte_level ? 1 : nn::first_code_point(word).length;
+        const std::size_t length = options_.byte_level ? 1 : nn::checkpoint::first_code_point(word).length;
         const std::string_view character = word.substr(0, length);
         const int32_t id = options_.byte_level ? bytes_[static_cast<unsigned char>(word[0])]
                            : word.size() == length && !options_.end_of_word.empty()

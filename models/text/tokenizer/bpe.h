@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/text/tokenizer/vocabulary.h"
 
 namespace plaingrad::models::text::tokenizer {

@@ -133,7 +133,7 @@ Step decoder_step(const Json& part) {
 // Whether a character may begin with these bytes: with the smallest or the greatest that may follow.
 bool begins_character(std::string_view bytes) {
     for (const char* rest : {"\x80\x80\x80", "\xbf\xbf\xbf"})
-        if (nn::utf8_length(std::string(bytes).append(rest)) > bytes.size())
+        if (nn::checkpoint::utf8_length(std::string(bytes).append(rest)) > bytes.size())
             return true;
     return false;
 }
@@ -172,7 +172,7 @@ std::size_t unfinished(std::string_view text) {
 std::string replace_invalid_runs(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        std::size_t length = nn::utf8_length(text);
+        std::size_t length = nn::checkpoint::utf8_length(text);
         if (length > 0) {
             out.append(text.substr(0, length));
         } else {

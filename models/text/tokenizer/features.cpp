@@ -24,7 +24,7 @@ std::string look(const std::string& word) {
         shape += is_number(c.code) ? '0' : 'a';
     if (shape.find('0') != shape.npos)
         return '<' + shape + '>';
-    const char32_t first = nn::first_code_point(word).code;
+    const char32_t first = nn::checkpoint::first_code_point(word).code;
     const std::size_t end = first_bytes(word, std::ssize(shape) - 3);
     return (to_lower(first) != first ? "<^-" : "<-") + lower_characters(word.substr(end)) + '>';
 }

@@ -8,8 +8,8 @@
 
 namespace plaingrad::models::text::tokenizer {
 
-using nn::CodePoint;
-using nn::first_code_point;
+using nn::checkpoint::CodePoint;
+using nn::checkpoint::first_code_point;
 
 namespace {
 
@@ -54,7 +54,7 @@ std::string decoded(const std::string& token) {
     if (error != std::errc() || read != end || !needs_code(c) || c == '\n')
         return token;
     std::string text;
-    nn::append_utf8(text, c);
+    nn::checkpoint::append_utf8(text, c);
     return text;
 }
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "models/text/tokenizer/bpe.h"
 #include "models/text/unicode.h"

@@ -8,17 +8,19 @@ namespace plaingrad::models::text::tokenizer {
 namespace {
 
 // The last character of a text, which must not be empty.
-nn::CodePoint last_code_point(std::string_view text) {
+nn::checkpoint::CodePoint last_code_point(std::string_view text) {
     std::size_t length = 1;
     while (length < std::min<std::size_t>(text.size(), 4) && (text[text.size() - length] & 0xc0) == 0x80)
         ++length;
-    const nn::CodePoint last = nn::first_code_point(text.substr(text.size() - length));
-    return last.length == length ? last : nn::CodePoint{U'\xfffd', 1};
+    const nn::checkpoint::CodePoint last =
+        nn::checkpoint::first_code_point(text.substr(text.size() - length));
+    return last.length == length ? last : nn::checkpoint::CodePoint{U'\xfffd', 1};
 }
 
 bool is_single_word(std::string_view text, std::size_t begin, std::size_t end) {
     return (begin == 0 || !is_word_character(last_code_point(text.substr(0, begin)).code)) &&
-           (end == text.size() || !is_word_character(nn::first_code_point(text.substr(end)).code));
+           (end == text.size() ||
+            !is_word_character(nn::checkpoint::first_code_point(text.substr(end)).code));
 }
 
 std::size_t strip_left(std::string_view text, std::size_t begin) {
@@ -28,8 +30,8 @@ std::size_t strip_left(std::string_view text, std::size_t begin) {
 }
 
 std::size_t strip_right(std::string_view text, std::size_t end) {
-    while (end < text.size() && is_space(nn::first_code_point(text.substr(end)).code))
-        end += nn::first_code_point(text.substr(end)).length;
+    while (end < text.size() && is_space(nn::checkpoint::first_code_point(text.substr(end)).code))
+        end += nn::checkpoint::first_code_point(text.substr(end)).length;
     return end;
 }
 

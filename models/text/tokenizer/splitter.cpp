@@ -37,7 +37,7 @@ Classed character(std::string_view text, std::size_t at) {
     }();
     if (const auto byte = static_cast<unsigned char>(text[at]); byte < ascii.size())
         return {ascii[byte], 1};
-    const auto [code, length] = nn::first_code_point(text.substr(at));
+    const auto [code, length] = nn::checkpoint::first_code_point(text.substr(at));
     return {character_kind(code), length};
 }
 
@@ -163,7 +163,7 @@ void isolate(std::string_view text, Belongs belongs, bool together, const Word& 
 // Words without the white space around them.
 void at_spaces(std::string_view text, const Word& word) {
     isolate(text, is_space, true, [&](std::string_view part) {
-        if (!is_space(nn::first_code_point(part).code))
+        if (!is_space(nn::checkpoint::first_code_point(part).code))
             word(part);
     });
 }

@@ -1,7 +1,7 @@
 #include "models/text/tokenizer/vocabulary.h"
 
 #include "nn/checkpoint/json.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -42,7 +42,7 @@ void WordLevel::append(std::string_view word, Ids& ids) const {
 
 void WordPiece::append(std::string_view word, Ids& ids) const {
     const std::size_t before = ids.size();
-    bool known = static_cast<int64_t>(nn::columns_of(word)) <= longest_word;
+    bool known = static_cast<int64_t>(nn::checkpoint::columns_of(word)) <= longest_word;
     std::string part(word);  // what is left, with the prefix
     for (std::size_t begin = 0; known && part.size() > begin; begin = prefix.size()) {
         std::size_t end = part.size();

@@ -1,4 +1,4 @@
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 
 #include <set>
 #include <string>

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "autograd/base/portable_math.h"
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT

@@ -7,7 +7,7 @@
 //
 // Given: allowed and masked_weights, with three classic mistakes in them.
 // Write: sees_the_future, a test for any attention. Then mend the three mistakes.
-// Read before: nn/README.md ("7. Masks"); autograd/mask.h
+// Read before: nn/README.md ("7. Masks"); autograd/tokens.h
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace plaingrad::exercises {
 using Attention = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
 // Break it: whether some position's output depends on q, k or v of a later position. Try it on sentences of T
-// tokens with D numbers each, e.g. Tensor::randn({T, D}, autograd::Rng(1)) of "autograd/random.h".
+// tokens with D numbers each, e.g. Tensor::randn({T, D}, autograd::Rng(1)) of "autograd/base/random.h".
 inline bool sees_the_future(const Attention& attention, int64_t T, int64_t D) {
     not_written(3, "sees_the_future", attention, T, D);
 }

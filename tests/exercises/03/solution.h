@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "tests/exercises/given.h"
 
 namespace plaingrad::exercises {
@@ -49,7 +49,7 @@ inline Tensor masked_weights(const Tensor& scores, const Tensor& allowed) {
 
 }  // namespace plaingrad::exercises
 
-// In the library: autograd/mask.h, and_causal
+// In the library: autograd/tokens.h, and_causal
 // In the library: autograd/plain.cpp, allowed_pairs
 //
 // The fused kernel does not even compute hidden scores: its loops end at the last visible key

@@ -49,7 +49,7 @@ inline std::vector<Hypothesis> beam_search(const Model& model, std::size_t beam,
 
 }  // namespace plaingrad::exercises
 
-// In the library: models/beam_search.cpp, advance
+// In the library: models/decoding/beam_search.cpp, advance
 //
 // The library searches for all sentences of a batch at once, with a cache. It takes more candidates, so
 // that `beam` hypotheses stay alive, and stops as soon as none of them can win any more.

@@ -8,7 +8,7 @@
 // Given (11/given.h): a layer with one head, and attend_whole, which reads a whole text at once; steps
 // must give the same. With Mask::causal() and more keys than queries, the queries are the last ones.
 // Write: step, and select.
-// Read before: models/README.md ("The cache"); exercise 4; autograd/mask.h
+// Read before: models/README.md ("The cache"); exercise 4; autograd/tokens.h
 #pragma once
 
 #include "tests/exercises/11/given.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "models/language_model.h"
+#include "models/families/language_model.h"
 #include "nn/checkpoint/json.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"

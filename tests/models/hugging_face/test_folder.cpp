@@ -7,7 +7,6 @@
 #include <map>
 
 #include "models/presets.h"
-#include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "autograd/base/check.h"
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT

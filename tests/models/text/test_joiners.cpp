@@ -3,10 +3,10 @@
 
 #include <cstdlib>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;                // NOLINT
@@ -40,7 +40,7 @@ std::string fault(const std::string& line) {
         if (token.ends_with("@@"))
             return "it looks like a piece of a word: " + token;
         for (std::size_t at = 0, length = 0; at < token.size(); at += length) {
-            const auto [code, bytes] = nn::first_code_point(std::string_view(token).substr(at));
+            const auto [code, bytes] = nn::checkpoint::first_code_point(std::string_view(token).substr(at));
             length = bytes;
             if (is_space(code))
                 return "white space in a token: " + token;
@@ -62,7 +62,7 @@ std::string random_text(const Rng& rng, const std::vector<std::string>& parts, i
         if (k < static_cast<int64_t>(parts.size()))
             text += parts[static_cast<std::size_t>(k)];
         else if (any != '\n' && (any < 0xd800 || any > 0xdfff))
-            nn::append_utf8(text, any);
+            nn::checkpoint::append_utf8(text, any);
     }
     return text;
 }
@@ -124,7 +124,7 @@ TEST_CASE("any text is restored exactly", "[text][joiners]") {
         if (c == '\n' || (c >= 0xd800 && c <= 0xdfff))
             continue;
         std::string line = "a";
-        nn::append_utf8(line, c);
+        nn::checkpoint::append_utf8(line, c);
         if (detokenize(tokenize(line)) != line)
             FAIL_CHECK("a and U+" << std::hex << static_cast<uint32_t>(c));
     }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "autograd/random.h"
+#include "autograd/base/random.h"
 #include "models/text/lines.h"
 #include "tests/catch.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "models/text/tokenizer/pipeline.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;     // NOLINT

@@ -1,7 +1,7 @@
 // Canonical normalization. The hashes are of what Hugging Face's tokenizers 0.23.3 makes of every code point.
 #include "models/text/unicode.h"
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -16,7 +16,7 @@ TEST_CASE("normalization: every code point", "[text][unicode]") {
             if (c >= 0xd800 && c < 0xe000)
                 continue;
             std::string text;
-            nn::append_utf8(text, c);
+            nn::checkpoint::append_utf8(text, c);
             for (const char byte : form(text)) {
                 value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
                 ++count;

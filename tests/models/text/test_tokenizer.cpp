@@ -8,7 +8,7 @@
 #include "models/text/tokenizer/joiners.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 #include "tests/dice.h"
 #include "tests/folder.h"
@@ -126,7 +126,7 @@ std::string random_text(Dice& dice, bool any_bytes) {
         if (any_bytes && dice.one_in(8))
             text += dice.one_of(bad);
         else if (dice.one_in(6) && !taken)
-            nn::append_utf8(text, any);
+            nn::checkpoint::append_utf8(text, any);
         else
             text += dice.one_of(parts);
     }
@@ -241,7 +241,7 @@ TEST_CASE("tokenizer: a stream writes what decode writes, also of a text that is
         const auto decoded = [&](const Ids& some) {
             return t.decode(some, {.clean_up_tokenization_spaces = false});
         };
-        if (nn::find_invalid_utf8(text) == text.npos || t.is_byte_level())
+        if (nn::checkpoint::find_invalid_utf8(text) == text.npos || t.is_byte_level())
             CHECK(streamed(t, ids) == decoded(ids));
         // Where bytes are cut, those of <0x00> to <0xFF> become other signs.
         for (std::size_t n = 0; t.is_byte_level() && n < ids.size(); n += 1 + n / 8) {
@@ -268,7 +268,7 @@ TEST_CASE("tokenizer: dropout is a function of the rng", "[text][tokenizer]") {
         } else if (kind.name == "pieces for dropout" || kind.name == "pieces, none merged") {
             int64_t characters = 0;
             for (const std::string& word : t.words(text))
-                characters += static_cast<int64_t>(nn::columns_of(word));
+                characters += static_cast<int64_t>(nn::checkpoint::columns_of(word));
             CHECK(std::ssize(dropped(1, 1)) == characters);
         } else if (kind.name == "features") {
             for (const int32_t id : dropped(1, 1))

@@ -1,10 +1,10 @@
 // Tokenizers of others: ids, decoded texts and streams are those of Hugging Face's tokenizers 0.23.3, which
 // made tests/golden/tokenizers by make_tokenizers.py.
-#include "autograd/base/mapped.h"
+#include "autograd/base/list.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer/decoder.h"
 #include "nn/checkpoint/json.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 
 #include <cstdio>
 #include <map>
@@ -140,7 +140,7 @@ TEST_CASE("tokenizers of others: every code point of the planes in use", "[text]
                 if (c >= 0xd800 && c < 0xe000)
                     continue;
                 std::string character;
-                nn::append_utf8(character, c);
+                nn::checkpoint::append_utf8(character, c);
                 text.append("a").append(character).append("b ").append(character).append("1");
             }
             all = digest(tokenizer.encode(text), all);

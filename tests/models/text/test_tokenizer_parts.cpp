@@ -3,7 +3,7 @@
 
 #include "models/text/tokenizer.h"
 #include "nn/checkpoint/file.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
@@ -113,7 +113,7 @@ TEST_CASE("tokenizer parts: BERT's blocks of ideographs, from the first to the l
                             "handle_chinese_chars": true})"}});
     const auto is_a_word = [&](char32_t c) {
         std::string text = "a";
-        nn::append_utf8(text, c);
+        nn::checkpoint::append_utf8(text, c);
         return t.encode(text + "a") == Ids{1, 0, 1};
     };
     for (const auto& [first, last] : std::vector<std::pair<char32_t, char32_t>>{{0x3400, 0x4dbf},

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -136,7 +136,7 @@ TEST_CASE("lower case is Python's for every code point, and for final sigmas in 
             if (c >= 0xd800 && c <= 0xdfff)
                 continue;
             std::string text = before;
-            nn::append_utf8(text, c);
+            nn::checkpoint::append_utf8(text, c);
             for (const char byte : lower_case(text + after))
                 all.add_byte(static_cast<unsigned char>(byte));
         }
@@ -157,20 +157,20 @@ TEST_CASE("code points are encoded as UTF-8 and decoded", "[text][unicode]") {
     std::string all;
     for (char32_t c = 0; c < kEnd; ++c)
         if (c < 0xd800 || c > 0xdfff)
-            nn::append_utf8(all, c);
-    CHECK(nn::find_invalid_utf8(all) == std::string::npos);
+            nn::checkpoint::append_utf8(all, c);
+    CHECK(nn::checkpoint::find_invalid_utf8(all) == std::string::npos);
     char32_t expected = 0;
     std::size_t at = 0, wrong = 0;
     for (; at < all.size(); ++expected) {
         expected += expected == 0xd800 ? 0x800 : 0;
-        const auto [code, length] = nn::first_code_point(std::string_view(all).substr(at));
+        const auto [code, length] = nn::checkpoint::first_code_point(std::string_view(all).substr(at));
         wrong += code == expected ? 0 : 1;
         at += length;
     }
     CHECK(wrong == 0);
     CHECK(expected == kEnd);
     for (const std::string_view bytes : {"\xff", "\x80 ", "\xc3", "\xed\xa0\x80", "\xf0\x9f\x98x"}) {
-        CHECK(nn::first_code_point(bytes).code == 0xfffd);
-        CHECK(nn::first_code_point(bytes).length == 1);
+        CHECK(nn::checkpoint::first_code_point(bytes).code == 0xfffd);
+        CHECK(nn::checkpoint::first_code_point(bytes).length == 1);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -354,11 +354,11 @@ TEST_CASE("json: a byte that is no UTF-8 is found wherever it is", "[nn][checkpo
     for (std::size_t length = 1; length < 30; ++length)
         for (std::size_t at = 0; at < length; ++at) {
             std::string text(length, 'a');
-            CHECK(nn::find_invalid_utf8(text) == text.npos);
+            CHECK(nn::checkpoint::find_invalid_utf8(text) == text.npos);
             text[at] = '\x80';
-            CHECK(nn::find_invalid_utf8(text) == at);
+            CHECK(nn::checkpoint::find_invalid_utf8(text) == at);
             text.replace(at, 1, "é");
-            CHECK(nn::find_invalid_utf8(text) == text.npos);
+            CHECK(nn::checkpoint::find_invalid_utf8(text) == text.npos);
         }
 }
 

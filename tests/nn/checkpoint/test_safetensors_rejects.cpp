@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "nn/checkpoint/json.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/utf8.h"
 #include "tests/nn/checkpoint/files.h"
 
 using namespace plaingrad;       // NOLINT
@@ -12,7 +12,7 @@ using namespace tests;           // NOLINT
 
 namespace {
 
-bool valid_utf8(std::string_view text) { return nn::find_invalid_utf8(text) == text.npos; }
+bool valid_utf8(std::string_view text) { return nn::checkpoint::find_invalid_utf8(text) == text.npos; }
 
 // Opening a file with this header is refused for this reason, in one line that begins with the file's name.
 void refuses(const std::string& header, const std::string& reason, const std::string& data = "") {

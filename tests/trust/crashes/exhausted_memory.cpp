@@ -5,7 +5,7 @@
 
 #include "autograd/base/parallel.h"
 #include "autograd/storage.h"
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 #include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/allocations.h"

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <set>
 
-#include "models/run.h"
+#include "models/runs/run.h"
 #include "tests/folder.h"
 #include "tests/trust/endurance/memory.h"
 #include "tests/trust/endurance/tiny.h"

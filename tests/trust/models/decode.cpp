@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "models/decoding.h"
+#include "models/decoding/decoding.h"
 
 namespace plaingrad::trust {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "autograd/base/precision.h"
+#include "autograd/base/random.h"
 #include "autograd/ops.h"
-#include "autograd/random.h"
 #include "tests/dice.h"
 #include "tests/trust/programs/program.h"
 

@@ -1,10 +1,10 @@
 // Decoding: steps, searches, sampling, and the objects that write, translate and label.
 #include <limits>
 
-#include "models/decoding.h"
-#include "models/language_model.h"
+#include "models/decoding/decoding.h"
+#include "models/families/language_model.h"
+#include "models/families/transformer.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/transformer.h"
 #include "models/translator.h"
 #include "models/writer.h"
 #include "tests/trust/words/calls.h"

@@ -3,12 +3,12 @@
 #include <fstream>
 #include <limits>
 
+#include "models/families/language_model.h"
+#include "models/families/transformer.h"
 #include "models/filler.h"
 #include "models/labeller.h"
-#include "models/language_model.h"
 #include "models/pytorch.h"
 #include "models/saved.h"
-#include "models/transformer.h"
 #include "models/translator.h"
 #include "models/writer.h"
 #include "nn/checkpoint/json.h"

@@ -12,7 +12,6 @@
 #include "nn/pooling.h"
 #include "nn/positional_encoding.h"
 #include "nn/probe.h"
-#include "nn/rotary.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {

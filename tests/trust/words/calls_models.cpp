@@ -2,12 +2,12 @@
 #include <limits>
 
 #include "models/batch.h"
-#include "models/classifier.h"
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
+#include "models/families/classifier.h"
+#include "models/families/language_model.h"
+#include "models/families/masked_language_model.h"
+#include "models/families/text_encoder.h"
+#include "models/families/transformer.h"
 #include "models/presets.h"
-#include "models/text_encoder.h"
-#include "models/transformer.h"
 #include "tests/trust/words/calls.h"
 #include "tests/trust/words/small.h"
 

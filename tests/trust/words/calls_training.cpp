@@ -2,11 +2,11 @@
 #include <limits>
 
 #include "autograd/ops.h"
+#include "nn/checkpoint/utf8.h"
 #include "nn/linear.h"
 #include "nn/parallel/team.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
-#include "nn/utf8.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {

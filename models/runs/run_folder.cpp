@@ -1,0 +1,155 @@
+#include "models/runs/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "nn/checkpoint/file.h"
+#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
+
+namespace plaingrad::models {
+
+namespace fs = std::filesystem;
+using autograd::check;
+using nn::checkpoint::FieldReader;
+
+namespace {
+
+constexpr const char* kOthers = ": this belongs to a model, or to another run; give another folder";
+
+// The program whose run this is; "" if that is not known.
+std::string program_of(const Metadata& checkpoint) {
+    for (const auto& [name, value] : checkpoint)
+        if (name.ends_with(".arguments"))
+            return name.substr(0, name.find('.'));
+    return "";
+}
+std::string program_of(const std::string& file) {
+    try {
+        return program_of(nn::checkpoint::read(file).metadata());
+    } catch (const autograd::Error&) {
+        return "";
+    }
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& of_program, const std::string& folder, bool resumes)
+    : program(of_program), path(folder), top(folder), resumes_(resumes) {}
+
+// Delegates to the other constructor, so that the destructor runs if this one throws.
+RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes,
+                     const std::string& within)
+    : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
+    for (const auto& [name, number] :
+         {std::pair("save_every", of_run.save_every), std::pair("stop_after", of_run.stop_after),
+          std::pair("parts", of_run.parts)})
+        if (number < 0)
+            throw SettingError(autograd::join(name, " must not be negative: got ", number));
+    if (of_run.stop_after > 0 && !exists())
+        throw SettingError("--stop-after needs --save or --resume");
+    if (!within.empty() && exists()) {
+        path = nn::checkpoint::in_folder(path, within);
+        resumes_ = resumes_ && nn::checkpoint::exists(last());
+    }
+    team_ = &of_processes;
+    nn::together(team(), [this] {
+        if (writes())
+            lock();  // before anything is read that another run may be changing
+    });
+    if (resumes()) {
+        checkpoint = nn::checkpoint::read(last()).metadata();
+        const FieldReader read{checkpoint, program + ".", last()};
+        nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
+                                   ": this is a run of ", program_of(checkpoint), ", not of ", program);
+        arguments = read.required("arguments");
+        read("parts", parts);
+    } else {
+        parts = of_run.parts > 0 ? of_run.parts : team().size();
+    }
+    if (team().size() > parts)
+        throw SettingError(autograd::join("a batch of this run is cut into ", parts,
+                                          parts == 1
+                                              ? " part, so only one process can have it: got "
+                                              : " parts, so at most as many processes can share it: got ",
+                                          team().size(), resumes() ? "" : "; --parts sets the number"));
+    run = of_run;
+}
+
+RunFolder::~RunFolder() {
+    for (const std::string& folder : made_)
+        rmdir(folder.c_str());  // only if it is empty
+    if (opened_ >= 0)
+        close(opened_);
+}
+
+std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
+
+void RunFolder::lock() {
+    if (!resumes_)
+        make();
+    opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_missing = opened_ < 0 && (errno == ENOENT || errno == ENOTDIR);
+    check(opened_ >= 0 || (resumes_ && is_missing), path,
+          ": this folder cannot be opened: ", std::generic_category().message(errno));
+    // On a file system without locks it runs unlocked.
+    check(is_missing || flock(opened_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, path,
+          ": another run is writing into this folder");
+    check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
+          ")");
+    for (const char* const name :
+         {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv", "report.jsonl"})
+        claim(name);
+}
+
+void RunFolder::claim(const std::string& name) const {
+    if (!team().leads())
+        return;
+    nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
+    if (resumes_ || !nn::checkpoint::exists(file(name)))
+        return;
+    check(nn::checkpoint::exists(last()), file(name), kOthers);
+    const std::string other = program_of(last());
+    check(other.empty() || other == program, file(name), ": there is a run of ", other,
+          " in this folder already; give another folder");
+    throw autograd::Error(autograd::join(
+        file(name), ": there is a run in this folder already; continue it with --resume ", top));
+}
+
+void RunFolder::make() {
+    std::error_code error;
+    for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
+         folder = folder.parent_path())
+        made_.push_back(folder.string());
+    fs::create_directories(path, error);
+    check(!error && fs::is_directory(path), path,
+          ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
+}
+
+void RunFolder::check_kept(const TextFiles& texts) const {
+    for (const auto& [name, text] : texts) {
+        const bool there = exists() && nn::checkpoint::exists(file(name));
+        check(!resumes() || there, last(), ": there is no ", name,
+              " beside it; copy it from the folder of its run");
+        // A run that was killed before its first checkpoint has left the same one.
+        check(resumes() || !writes() || !there || nn::checkpoint::read_file(file(name)) == text, file(name),
+              kOthers);
+    }
+}
+
+void RunFolder::keep(const TextFiles& texts) const {
+    if (writes() && !resumes())
+        write_text_files(texts, path);
+}
+
+void RunFolder::forget(const TextFiles& texts) const {
+    if (writes() && !resumes())
+        for (const auto& [name, text] : texts)
+            unlink(file(name).c_str());
+}
+
+}  // namespace plaingrad::models
