@@ -9,7 +9,7 @@
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "models/batch.h"
-#include "models/decoding/decoding.h"
+#include "models/decoding/sampling.h"
 #include "models/families/language_model.h"
 #include "models/families/masked_language_model.h"
 #include "models/presets.h"

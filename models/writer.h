@@ -17,7 +17,7 @@
 
 #include <optional>
 
-#include "models/decoding/decoding.h"
+#include "models/decoding/sampling.h"
 #include "models/families/language_model.h"
 #include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"

@@ -6,7 +6,6 @@
 
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
-#include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/plain.h"
 
@@ -184,10 +183,9 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
     for (const NamedParameter& p : unique_parameters(parameters)) {
         if (factor == 1 || !p.tensor.has_grad())
             continue;
-        const Tensor grad = p.tensor.grad();
-        Real* g = grad.mutable_data();
-        kernels::cpu().binary(kernels::Binary::mul,
-                              autograd::broadcast_loop(grad.shape(), grad.shape(), Shape()), g, &factor, {g});
+        Real* const g = p.tensor.grad().mutable_data();
+        for (int64_t i = 0; i < p.tensor.numel(); ++i)
+            g[i] *= factor;
     }
     return norm;
 }

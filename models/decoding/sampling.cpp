@@ -1,4 +1,4 @@
-#include "models/decoding/decoding.h"
+#include "models/decoding/sampling.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,7 @@
 #include "models/families/classifier.h"
 
+#include "nn/pooling.h"
+
 namespace plaingrad::models {
 
 Classifier::Classifier(const Config& c, const Rng& rng_)

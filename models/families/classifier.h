@@ -3,7 +3,6 @@
 
 #include "models/families/backbone.h"
 #include "nn/linear.h"
-#include "nn/pooling.h"
 
 namespace plaingrad::models {
 

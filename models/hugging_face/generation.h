@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/decoding/decoding.h"
+#include "models/decoding/sampling.h"
 
 namespace plaingrad::models::hugging_face {
 

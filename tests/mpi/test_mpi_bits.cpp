@@ -13,12 +13,14 @@ struct Ended {
 
 // How the same run ends in one process.
 Ended expected(const Programs& programs, const Program& p, const std::string& parts) {
-    const std::string run = programs.folder / (p.name + "-alone-" + parts);
+    const std::string run = programs.folder / "alone";
     const Result r = alone(p.name, joined(p.train, {"--parts", parts, "--save", run}));
     INFO(r.err);
     REQUIRE(r.status <= 1);  // 1: after so few steps, the task is not solved
     REQUIRE(std::filesystem::exists(run + "/model.safetensors"));
-    return {r.status, files_of(run)};
+    const Ended ended = {r.status, files_of(run)};
+    std::filesystem::remove_all(run);
+    return ended;
 }
 
 void check_run(const Mpi& mpi, int ranks, const Program& p, const Words& more, const std::string& run,

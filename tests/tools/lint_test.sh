@@ -33,7 +33,7 @@ judge() {
 }
 
 left='nobody includes to the left'
-plant "$left" autograd/base/a.h '#include "autograd/base/shape.h"'
+plant "$left" autograd/base/a.h '#include "autograd/tensor.h"'
 plant "$left" autograd/base/a.cpp '#include "autograd/kernels/kernels.h"'
 plant "$left" autograd/kernels/a.cpp '#include "autograd/tensor.h"'
 plant "$left" autograd/a.cpp '#include "nn/linear.h"'

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "models/decoding/decoding.h"
+#include "models/decoding/sampling.h"
 
 namespace plaingrad::trust {
 namespace {
