@@ -62,22 +62,13 @@ void check_size(const Config& c, const Amount& there) {
           "the tensors are too few for the sizes in config.json; are both of the same model?");
 }
 
-// Whether the file bears our names. Throws FileError for one of another version.
-bool is_our_file(const SafeTensors& file) {
-    const nn::checkpoint::FieldReader field{file.metadata(), "", file.path()};
-    if (!field.has(kVersion))
-        return false;
-    const auto version = field.required_as<int64_t>(kVersion);
-    check_file(version == kOurVersion, file.path(), ": it was saved by ",
-               version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
-               kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
-    return true;
-}
+bool is_our_file(const SafeTensors& file) { return is_saved_here(file.metadata(), file.path()); }
 
 // Where there is no config.json, says what there is instead, if it is known.
 void refuse_without_config(const SavedModel& saved) {
     std::error_code none;
-    if (saved.folder == saved.path)
+    if (saved.folder == saved.path && !exists(saved.file("best.safetensors")) &&
+        !exists(saved.file("last.safetensors")))  // no run's
         hugging_face::refuse_others(saved.path);
     const std::string file = model_file(saved.path);
     check_file(is_our_file(nn::checkpoint::read(file)), file,
@@ -121,6 +112,17 @@ StateDict state_in(const Model& model, const ConfigJson& c, bool our_names, Dire
 }
 
 }  // namespace
+
+bool is_saved_here(const Metadata& metadata, const std::string& path) {
+    const nn::checkpoint::FieldReader field{metadata, "", path};
+    if (!field.has(kVersion))
+        return false;
+    const auto version = field.required_as<int64_t>(kVersion);
+    check_file(version == kOurVersion, path, ": it was saved by ",
+               version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
+               kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
+    return true;
+}
 
 SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     std::error_code none;

@@ -14,7 +14,7 @@ namespace plaingrad::nn {
 enum class Positions {
     sinusoidal,  // PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same); not trained
     learned,     // a table
-    rotary,      // nothing is added: attention turns queries and keys (nn/positional_encoding.h)
+    rotary,      // nothing is added: attention turns queries and keys (Rotary, below)
     none,        // nothing at all: a causal mask is what tells the order
     count
 };

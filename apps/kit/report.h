@@ -1,5 +1,5 @@
-// --report FILE.html: a page that shows the run, written at its end and, if asked, while it goes on. What the
-// page needs is also kept in the run's folder, so that apps/report makes it afterwards.
+// --report FILE.html: a page that shows the run, written as it goes on and at its end. What the page
+// needs is also kept in the run's folder, so that apps/report makes it afterwards.
 //
 //     kit::Run run(folder, run_model, options, {.report_model = kit::report_model_of(model, texts, names)});
 //

@@ -25,7 +25,7 @@ namespace plaingrad::kit {
 
 // --check, --plot, --report: of all programs that train.
 void add_report_options(Options& options, models::RunSettings& run);
-// The same, and --save, --resume, --save-every, --stop-after.
+// The same, and --save, --resume, --save-every, --stop-after, --parts, --precision.
 void add_run_options(Options& options, models::RunSettings& run);
 
 // The name of a file, which a run keeps as an absolute one, and which may be given again, as the file may

@@ -37,6 +37,7 @@ Run::Run(const RunFolder& of_run, RunModel of_model, RunOptions of_steps)
     autograd::check(options.steps >= 0 && options.accumulate >= 1 && options.patience >= 0 &&
                         options.validate_every >= 0 && options.clip >= 0 && options.learning_rate,
                     "[train] a run needs a learning rate, and numbers that are not negative");
+    folder.check_kept(model.texts);
     check_same();
     if (folder.resumes())
         resume();
@@ -104,7 +105,6 @@ void Run::begin() {
         folder.run.stop_after == 0 ? options.steps : std::min(options.steps, done + folder.run.stop_after);
     has_begun_ = true;
     begins();
-    folder.check_kept(model.texts);
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
     try {
         folder.keep(model.texts);

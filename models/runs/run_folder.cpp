@@ -63,6 +63,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
     });
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
+        is_saved_here(checkpoint, last());  // throws for another version
         const FieldReader read{checkpoint, program + ".", last()};
         nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
                                    ": this is a run of ", program_of(checkpoint), ", not of ", program);
@@ -97,8 +98,10 @@ void RunFolder::lock() {
     check(opened_ >= 0 || (resumes_ && is_missing), path,
           ": this folder cannot be opened: ", std::generic_category().message(errno));
     // On a file system without locks it runs unlocked.
-    check(is_missing || flock(opened_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, path,
-          ": another run is writing into this folder");
+    const bool is_taken = !is_missing && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (is_taken)
+        made_.clear();  // the folder is that run's
+    check(!is_taken, path, ": another run is writing into this folder");
     check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
           ")");
     for (const char* const name :
@@ -107,7 +110,7 @@ void RunFolder::lock() {
 }
 
 void RunFolder::claim(const std::string& name) const {
-    if (!team().leads())
+    if (!writes())
         return;
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
     if (resumes_ || !nn::checkpoint::exists(file(name)))
@@ -135,6 +138,8 @@ void RunFolder::check_kept(const TextFiles& texts) const {
         const bool there = exists() && nn::checkpoint::exists(file(name));
         check(!resumes() || there, last(), ": there is no ", name,
               " beside it; copy it from the folder of its run");
+        if (resumes() && name == "config.json")
+            hugging_face::read_config(file(name));  // throws for a broken one
         // A run that was killed before its first checkpoint has left the same one.
         check(resumes() || !writes() || !there || nn::checkpoint::read_file(file(name)) == text, file(name),
               kOthers);

@@ -141,7 +141,7 @@ static void replace(const std::string& path, std::size_t pieces, const Piece& pi
     check_regular(path);
     std::error_code is_none;
     const std::string real = fs::canonical(path, is_none).string(), target = is_none ? path : real;
-    const std::string aside = target + ".tmp";
+    const std::string aside = target + ".plaingrad-tmp";
     const auto check_done = [&](bool done) {
         check_file(done, path, ": cannot be written: ", std::strerror(errno),
                    "; a file that was there is unchanged");
@@ -174,12 +174,5 @@ void replace_file(const std::string& path, std::size_t pieces, const Piece& piec
 }
 
 void check_can_replace(const std::string& path) { replace(path, 0, {}, false); }
-
-void append_to_file(const std::string& path, std::string_view bytes, bool from_start) {
-    const int how = from_start ? O_TRUNC : O_APPEND;
-    const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666));
-    const bool written = file >= 0 && write_all(file, bytes);
-    check_file(written, path, ": cannot be written: ", std::strerror(errno));
-}
 
 }  // namespace plaingrad::nn::checkpoint

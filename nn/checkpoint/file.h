@@ -65,11 +65,11 @@ private:
 // All bytes of a file.
 std::string read_file(const std::string& path);
 
-// Writes all pieces to a new file, PATH.tmp, waits until they are on the disk, and only then renames it to
-// `path`, with the permissions of the old file. What a killed process has left in PATH.tmp is overwritten.
-// Two that replace the same file take turns. If there is a symbolic link, replaces the file that it leads to.
-// Throws FileError naming the file and the system's reason; then the old file is unchanged, and the new one
-// is removed.
+// Writes all pieces to a new file, PATH.plaingrad-tmp, waits until they are on the disk, and only then renames
+// it to `path`, with the permissions of the old file. What a killed process has left there is overwritten. Two
+// that replace the same file take turns. If there is a symbolic link to a file, replaces that file. Throws
+// FileError naming the file and the system's reason; then the old file is unchanged, and the new one is
+// removed.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
 // The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is
@@ -77,11 +77,6 @@ void replace_file(const std::string& path, const std::vector<std::string_view>& 
 // unchanged.
 using Piece = std::function<std::string_view(std::size_t i)>;
 void replace_file(const std::string& path, std::size_t pieces, const Piece& piece);
-
-// Adds bytes to the end of a file that grows, as a log does; from_start: begins it anew. What a killed
-// process leaves may end within them. Throws FileError naming the file and the system's reason. (A
-// std::ofstream does not tell a disk that is full from memory that is out.)
-void append_to_file(const std::string& path, std::string_view bytes, bool from_start);
 
 // Does all of replace_file except writing, to find out before hours of training whether the result can be
 // saved; for example, whether the name is too long with the suffix of the new file.

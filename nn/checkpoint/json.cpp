@@ -459,9 +459,4 @@ std::string listed(const std::vector<std::string>& words, const char* between) {
     return list;
 }
 
-std::string shown_name(std::string_view text) {
-    const bool is_plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._ ") == text.npos;
-    return is_plain && text.size() < 60 ? std::string(text) : shown(text);
-}
-
 }  // namespace plaingrad::nn::checkpoint

@@ -165,7 +165,5 @@ std::string quote(std::string_view text);
 std::string shown(std::string_view text, std::size_t most = 100);
 // "a, b, c"
 std::string listed(const std::vector<std::string>& words, const char* between = ", ");
-// As it is if it looks like a name of ours, else as `shown`.
-std::string shown_name(std::string_view text);
 
 }  // namespace plaingrad::nn::checkpoint

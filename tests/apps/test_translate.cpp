@@ -260,9 +260,9 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
         refused(1, translate({"run", last}), "last.safetensors");
     }
     put(last, before);
-    put(last + ".tmp", "half");  // a run that was killed while it wrote
+    put(last + ".plaingrad-tmp", "half");  // a run that was killed while it wrote
     CHECK(train({"--resume", f.run}).status == 0);
-    CHECK(!std::filesystem::exists(last + ".tmp"));
+    CHECK(!std::filesystem::exists(last + ".plaingrad-tmp"));
 
     // The run has ended: nothing is done again, even if its files have gone.
     const std::string model = content(f.run + "/model.safetensors");

@@ -14,7 +14,7 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-// Sizes of one attention, and which pairs its mask allows, in the words of mask.h.
+// Sizes of one attention, and which pairs its mask allows, in the words of tokens.h.
 struct Setting {
     std::string name;
     int64_t B, H, T, S, D;

@@ -99,6 +99,7 @@ TEST_CASE("a run goes on with any number of processes", "[mpi][bits]") {
             ++call;
         }
         CHECK(files_of(run) == wanted.files);
+        std::filesystem::remove_all(run);
     }
 }
 

@@ -139,6 +139,8 @@ void train_command(kit::Options& options) {
     add_train_options(options, s);
     options.parse();
     const bool fresh = s.run.resume.empty();
+    kit::check_usage(s.words.empty() || !s.words[0].ends_with(".safetensors"), s.words[0],
+                     ": this is no text; to train a model further, give its folder");
     if (s.is_further())
         kit::check_fine_tuning(options, s.words, s.run);
     kit::check_usage(!fresh || !s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),

@@ -32,14 +32,18 @@ Score score(const models::LanguageModel& model, const Sequence& text, int64_t co
     return sum;
 }
 
+// bytes: of the text that was predicted; 0 if that is not known, as some of it was left out.
 static void print(const std::string& name, const Score& s, int64_t bytes) {
     const double of_token = s.nats / static_cast<double>(s.tokens),
                  of_byte = s.nats / static_cast<double>(bytes);
     const auto bits = [](double nats) { return kit::number(nats / std::numbers::ln2, 4) + " bits"; };
     std::cout << name << ": perplexity " << kit::number(std::exp(of_token), 3) << " = e^"
               << kit::number(of_token, 4) << " nats per token (" << bits(of_token) << "), over "
-              << kit::grouped(s.tokens) << " tokens; per byte " << kit::number(of_byte, 4)
-              << " nats = " << bits(of_byte) << ", over " << kit::grouped(bytes) << '\n';
+              << kit::grouped(s.tokens) << " tokens";
+    if (bytes > 0)
+        std::cout << "; per byte " << kit::number(of_byte, 4) << " nats = " << bits(of_byte) << ", over "
+                  << kit::grouped(bytes);
+    std::cout << '\n';
     kit::flush_output();
 }
 
@@ -48,6 +52,7 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
     int64_t bytes = 0, unknown = 0;
     for (const kit::File& file : files) {
         std::vector<Sequence> texts;
+        const int64_t unknown_before = unknown;
         for (const kit::Text& text : kit::texts_of({&file, 1}, w.lines)) {
             texts.push_back({w.encode("").front()});
             for (const int32_t id : w.tokenizer.encode(text.text, {.add_special_tokens = false}))
@@ -71,11 +76,11 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         }
         autograd::check(std::isfinite(one.nats), file.name, ": the model predicts this text with ", one.nats,
                         " nats; its weights are broken");
-        print(file.name, one, size);
+        print(file.name, one, unknown > unknown_before ? 0 : size);
         sum.nats += one.nats, sum.tokens += one.tokens, bytes += size;
     }
     if (files.size() > 1)
-        print("together", sum, bytes);
+        print("together", sum, unknown > 0 ? 0 : bytes);
     if (unknown > 0)
         kit::say(kit::name() +
                  ": characters that the model does not know, left out: " + kit::grouped(unknown));

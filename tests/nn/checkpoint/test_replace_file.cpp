@@ -134,31 +134,6 @@ TEST_CASE("saving: a failure of any call leaves the old file, and nothing else",
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("saving: a log grows, and is told why it cannot", "[nn][checkpoint]") {
-    const Folder folder;
-    const std::string log = folder / "log";
-    append_to_file(log, "one\n", false);
-    append_to_file(log, "two\n", false);
-    CHECK(content(log) == "one\ntwo\n");
-    append_to_file(log, "three\n", true);
-    append_to_file(log, "", false);
-    CHECK(content(log) == "three\n");
-    {
-        const Watch watch(0, ENOSPC);
-        CHECK(error_of([&] { append_to_file(log, "four\n", false); }) ==
-              log + ": cannot be written: " + std::strerror(failure));
-    }
-    {
-        Watch watch(0, EINTR);
-        at_most = 2;
-        append_to_file(log, "five\n", true);
-        CHECK(watch.noted == "write write write write close ");
-    }
-    CHECK(content(log) == "five\n");
-    CHECK(error_of([&] { append_to_file(folder.path, "six\n", false); }) ==
-          folder.path + ": cannot be written: " + std::strerror(EISDIR));
-}
-
 TEST_CASE("safetensors: a file that becomes shorter while it is read", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "0123456789");
@@ -215,7 +190,7 @@ TEST_CASE("reading: a file that opens, but whose size the system does not tell",
 TEST_CASE("saving: a new file that another save renames before it is locked is made again",
           "[nn][checkpoint]") {
     const Folder folder;
-    before_lock = [&] { std::filesystem::rename(folder / "f.tmp", folder / "g"); };
+    before_lock = [&] { std::filesystem::rename(folder / "f.plaingrad-tmp", folder / "g"); };
     replace_file(folder / "f", {"abc"});
     CHECK((content(folder / "f") == "abc" && content(folder / "g") == "" && folder.files() == 2));
 }
@@ -402,11 +377,11 @@ TEST_CASE("saving: what a killed process has left is overwritten", "[nn][checkpo
     };
     const int before = next_descriptor();
     const Folder folder;
-    put(folder / "f.tmp", std::string(10000, 'x'));
+    put(folder / "f.plaingrad-tmp", std::string(10000, 'x'));
     write(folder / "f", {{"x", Tensor(3)}});
     CHECK(read(folder / "f").tensor("x").item() == 3);
     CHECK(folder.files() == 1);
-    put(folder / "f.tmp", "half");
+    put(folder / "f.plaingrad-tmp", "half");
     check_can_replace(folder / "f");
     CHECK(folder.files() == 1);
     CHECK(next_descriptor() == before);  // all are closed

@@ -214,7 +214,7 @@ Result Runs::ran(const std::string& program, const Words& words, const Fault& fa
 void Runs::check_ended(const Run& run, const Result& r, const std::string& folder,
                        const std::string& which) const {
     for (const auto& [name, bytes] : contents(folder))
-        if (name.ends_with(".tmp"))  // as replace_file calls what is not whole yet
+        if (name.ends_with(".plaingrad-tmp"))  // as replace_file calls what is not whole yet
             damage.note(Wrong::left_over, which, name);
     if (is_usual_end(run, r))
         check_same(run, folder, which + ", before it resumes");
