@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 using autograd::check;
 
 void add_preset(Options& options, std::string& preset) {
-    options.add("--preset", "whose model: models/config.h names the sources", preset, models::preset_names());
+    options.add("--preset", "whose model: models/presets.h names the sources", preset,
+                models::preset_names());
 }
 
 void add_model_options(Options& options, PresetModel& m) {

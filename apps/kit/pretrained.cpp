@@ -64,18 +64,21 @@ void check_base(const models::RunFolder& folder, const std::string& path, const 
 void check_no_model(const std::string& folder, const models::TextFiles& own) {
     namespace fs = std::filesystem;
     std::error_code error;
-    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
-        const std::string path = nn::checkpoint::in_folder(folder, name.string());
-        const bool is_own = std::any_of(own.begin(), own.end(), [&](const auto& file) {
-            return file.first == name && file.second == nn::checkpoint::read_file(path);
+    const auto is_own = [&](const std::string& name) {
+        return std::any_of(own.begin(), own.end(), [&](const auto& file) {
+            return file.first == name &&
+                   file.second == nn::checkpoint::read_file(nn::checkpoint::in_folder(folder, name));
         });
-        check(is_own || name != "config.json", path, ": there is a model already; give another folder");
+    };
+    const std::string config = nn::checkpoint::in_folder(folder, "config.json");
+    check(!nn::checkpoint::exists(config) || is_own("config.json"), config,
+          ": there is a model already; give another folder");
+    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
         const fs::path kind = name.extension();
-        check(is_own || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
-                         name != "merges.txt" && name != "vocab.txt"),
-              path,
-              ": this belongs to another model, or to one that was begun; remove it, or give another "
-              "folder");
+        check(is_own(name) || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
+                               name != "merges.txt" && name != "vocab.txt"),
+              nn::checkpoint::in_folder(folder, name.string()),
+              ": this belongs to another model, or to one that was begun; give another folder");
     }
 }
 
