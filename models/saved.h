@@ -67,8 +67,8 @@ struct SavedModel {
     std::vector<std::string> notes;  // what was ignored or limited, and why, a line each
 };
 
-// Whether the file with this metadata was saved here, and so bears our names. Throws FileError naming the file
-// for one of another version.
+// Whether the file with this metadata was saved here, and so bears our names. Throws FileError naming the
+// file for one of another version.
 bool is_saved_here(const Metadata& metadata, const std::string& path);
 
 // Whether the folder's config.json says that a model of others is there.

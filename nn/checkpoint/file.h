@@ -65,11 +65,11 @@ private:
 // All bytes of a file.
 std::string read_file(const std::string& path);
 
-// Writes all pieces to a new file, PATH.plaingrad-tmp, waits until they are on the disk, and only then renames
-// it to `path`, with the permissions of the old file. What a killed process has left there is overwritten. Two
-// that replace the same file take turns. If there is a symbolic link to a file, replaces that file. Throws
-// FileError naming the file and the system's reason; then the old file is unchanged, and the new one is
-// removed.
+// Writes all pieces to a new file, PATH.plaingrad-tmp, waits until they are on the disk, and only then
+// renames it to `path`, with the permissions of the old file. What a killed process has left there is
+// overwritten. Two that replace the same file take turns. If there is a symbolic link to a file, replaces
+// that file. Throws FileError naming the file and the system's reason; then the old file is unchanged, and
+// the new one is removed.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
 // The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is

@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3393
 autograd/kernels         3134
 nn                       1341
-nn/checkpoint            1580
+nn/checkpoint            1568
 nn/parallel               459
-models                   3194
+models                   3202
 models/hugging_face      1218
 models/text              3668
-apps                     7576
-product                 25563
+apps                     7586
+product                 25569
 files                     294
-tests                   57170'
+tests                   57150'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
