@@ -457,7 +457,7 @@ TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {
     const std::string text = folder.write("t", "a day a night");
     folder.write("tokenizer.json", "{}");
     refused("fill", 1, {"new", folder.path, text},
-            "tokenizer.json: this belongs to another model, or to one that was begun; remove it, or give "
+            "tokenizer.json: this belongs to another model, or to one that was begun; give "
             "another");
     folder.write("config.json", "{}");
     refused("fill", 1, {"new", folder.path, text},

@@ -471,7 +471,7 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     const Folder other;  // whose tokenizer the new model would have
     other.write("tokenizer.json", "{}");
     refused(1, {"new", other.path, text},
-            "tokenizer.json: this belongs to another model, or to one that was begun; remove it, or give");
+            "tokenizer.json: this belongs to another model, or to one that was begun; give");
     CHECK_FALSE(std::filesystem::exists(other / "config.json"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }
