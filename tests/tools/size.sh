@@ -12,9 +12,9 @@ nn/checkpoint            1568
 nn/parallel               459
 models                   3202
 models/hugging_face      1218
-models/text              3668
+models/text              3671
 apps                     7586
-product                 25569
+product                 25572
 files                     294
 tests                   57150'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |

@@ -1,5 +1,6 @@
 #include "models/text/tokenizer/learn_merges.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 

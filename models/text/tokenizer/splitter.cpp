@@ -1,5 +1,6 @@
 #include "models/text/tokenizer/splitter.h"
 
+#include <algorithm>
 #include <array>
 
 #include "models/text/lines.h"

@@ -1,5 +1,7 @@
 #include "models/text/tokenizer/vocabulary.h"
 
+#include <algorithm>
+
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
