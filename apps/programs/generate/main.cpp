@@ -134,20 +134,26 @@ void score_command(kit::Options& options) {
     print_scores(w, files, stride > 0 ? stride : (context + 1) / 2);
 }
 
+// What the command line of a run that does not resume must say.
+void check_new(const kit::Options& options, const TrainSettings& s) {
+    kit::check_usage(!s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
+                     " --help shows more");
+    kit::check_usage(!s.words[0].ends_with(".safetensors"), s.words[0],
+                     ": this is no text; to train a model further, give its folder");
+    if (!s.is_further())
+        return;
+    kit::check_fine_tuning(options, s.words, s.run);
+    for (const char* name : {"--lines", "--config", "--heads", "--d-model", "--dropout"})
+        kit::check_usage(!options.was_given(name), name, " is for a new model; ", s.words[0],
+                         " is one already");
+}
+
 void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    const bool fresh = s.run.resume.empty();
-    kit::check_usage(s.words.empty() || !s.words[0].ends_with(".safetensors"), s.words[0],
-                     ": this is no text; to train a model further, give its folder");
-    if (s.is_further())
-        kit::check_fine_tuning(options, s.words, s.run);
-    kit::check_usage(!fresh || !s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
-                     " --help shows more");
-    for (const char* name : {"--lines", "--config", "--heads", "--d-model", "--dropout"})
-        kit::check_usage(!fresh || !s.is_further() || !options.was_given(name), name, " is for a new model; ",
-                         s.words[0], " is one already");
+    if (s.run.resume.empty())
+        check_new(options, s);
     const models::RunFolder folder("generate", s.run, options);
     const std::vector<kit::File> files =
         kit::read_files({s.words.begin() + (s.is_further() ? 1 : 0), s.words.end()}, s.bytes);
