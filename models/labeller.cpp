@@ -42,8 +42,8 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
         return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
     });
-    const auto on_top = [&](auto model) {
-        return with_classifier(std::move(model), std::ssize(wanted), c.pooled_dropout, options.rng);
+    const auto on_top = [&](auto found) {
+        return with_classifier(std::move(found), std::ssize(wanted), c.pooled_dropout, options.rng);
     };
     auto model = [&] {
         if (c.kind == Kind::masked)
