@@ -112,7 +112,9 @@ models::Config new_config(const NewModel& s) {
 
 std::string all_text(const NewModel& s) {
     std::string text;
-    for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))  // each begins a line
+    for (const File& file :
+         read_files({s.words.begin() + 1, s.words.end()}, s.bytes,
+                    s.family == "bert" ? "" : "; --bytes reads any file"))  // each begins a line
         text += (text.empty() || text.ends_with('\n') ? "" : "\n") + file.text;
     check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
           s.words[1], ": there is no text to learn tokens from");

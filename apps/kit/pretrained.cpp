@@ -20,8 +20,11 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t b
     std::error_code none;
     check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
           ": this is a link to something that is not there");
-    check(nn::checkpoint::exists(path), path,
-          ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
+    check(nn::checkpoint::exists(path), path, ": there is no such folder or file",
+          suggestion(path, {"train", "new", "info", "score", "predict", "eval"}),
+          " `make tiny` trains small models, in build/tiny");
+    check(!std::filesystem::is_regular_file(path, none) || path.ends_with(".safetensors"), path,
+          ": this file is no model; `", name(), " train --help` says how to learn from texts");
     if (!models::is_of_others(path))
         return {};
     const models::SavedModel folder(path);
@@ -88,13 +91,21 @@ void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models
           tokenizer.decode({pad}), ", which fills up shorter texts; remove it");
 }
 
-void print_sizes(const std::string& path, const std::string& kind, const models::Config& c) {
+void print_sizes(const std::string& path, int64_t parameters, const std::string& text) {
+    const models::SavedModel saved(path);
+    const models::ConfigJson& c = saved.config;
     const models::BlockConfig& b = c.block;
-    std::cout << path << ": " << kind << "\nlayers: " << c.n_layers << ", " << b.d_model
-              << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
+    std::cout << path << ": "
+              << (saved.is_ours() ? models::name_of(c.kind)
+                                  : models::hugging_face::kFamilyNames[static_cast<int>(c.family)])
+              << "\nlayers: " << c.n_layers
+              << (c.kind == models::Kind::encoder_decoder ? join(" + ", c.n_decoder_layers) : "") << ", "
+              << b.d_model << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
               << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
                                                                : "")
-              << "; at most " << grouped(c.max_length) << " tokens\n";
+              << "; at most " << grouped(c.max_length) << " tokens\nparameters: " << grouped(parameters)
+              << ", products in " << autograd::kPrecisionNames[static_cast<int>(b.precision)]
+              << "\ntext: " << text << ", vocabulary " << grouped(c.vocabulary) << '\n';
 }
 
 std::string visible(const std::string& token) {

@@ -21,23 +21,25 @@ namespace plaingrad::kit {
 std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
                                                        int64_t bytes_each = sizeof(autograd::Real));
 
-// The model of a command, as a Writer, Labeller or Filler. precision: as of the option; "": the model's own.
-// packed: for a command that only computes with it.
-template <class Task>
-Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
-    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
-                                   .precision = given_precision(precision)};
-    const bool halves = options.packed && options.precision == models::Precision::bf16;
-    options.progress = halves ? opening(path, 2) : opening(path);
-    return Task::load(path, options);
-}
-
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
                 const std::vector<std::string>& notes);
 template <class Task>
 void say_opened(const std::string& path, const Task& task) {
     say_opened(path, nn::parameter_count(task.model), task.model.config.block.precision, task.notes);
+}
+
+// The model of a command, as a Writer or Filler, and says what it is. precision: as of the option; "": the
+// model's own. packed: for a command that only computes with it.
+template <class Task>
+Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
+    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
+                                   .precision = given_precision(precision)};
+    const bool halves = options.packed && options.precision == models::Precision::bf16;
+    options.progress = halves ? opening(path, 2) : opening(path);
+    Task task = Task::load(path, options);
+    say_opened(path, task);
+    return task;
 }
 
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
@@ -70,8 +72,8 @@ models::RunModel run_model_for_others(const Model& model, const std::string& dat
     return all;
 }
 
-// For `info`, on standard output: "bert-base: bert", and the sizes of its layers.
-void print_sizes(const std::string& path, const std::string& kind, const models::Config& config);
+// For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".
+void print_sizes(const std::string& path, int64_t parameters, const std::string& text = "tokens");
 
 // A token as a label: spaces and line breaks are visible.
 std::string visible(const std::string& token);

@@ -28,6 +28,18 @@ void report_replaced(const std::string& where, int64_t bytes) {
             autograd::join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes)));
 }
 
+std::vector<std::string> given_texts(const std::vector<std::string>& words) {
+    for (std::size_t i = 1; i < words.size(); ++i)
+        check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
+    std::vector<std::string> texts;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        int64_t replaced = 0;
+        texts.push_back(models::text::replace_invalid_utf8(words[i], replaced));
+        report_replaced("the command line", replaced);
+    }
+    return texts;
+}
+
 void for_each_line(std::istream& in, const std::string& name,
                    const std::function<void(const std::string& line, const std::string& where)>& f) {
     std::string line;

@@ -15,6 +15,10 @@ namespace plaingrad::kit {
 // Says on standard error how many bytes were not text, if any.
 void report_replaced(const std::string& where, int64_t bytes);
 
+// The texts of a command line, without its first word: bytes that are not text become U+FFFD, and are
+// reported. Throws UsageError for an empty one.
+std::vector<std::string> given_texts(const std::vector<std::string>& words);
+
 // Calls f(line, where) for each line of a stream, where is "standard input:3" if that is its name. Bytes that
 // are not text become U+FFFD, and are reported. Throws Error for a line that is no text (text::clean_line).
 // std::cin needs std::ios::sync_with_stdio(false): otherwise a read error looks like the end of the input.
@@ -29,11 +33,13 @@ struct Reading {
 };
 
 struct Prompt {
-    std::string noun = "token";      // what it knows
-    std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
-    std::function<Reading(const std::string& line)> read;
+    std::string noun = "token";           // what it knows
+    std::vector<std::string> names = {};  // of its ids: the special ones, and the words; or none to be listed
+    std::function<Reading(const std::string& line)> read = [](const std::string& line) {
+        return Reading{line};
+    };
     // Prints to standard output. where: the line's place, for messages.
-    std::function<void(const std::string& text, const std::string& where)> answer;
+    std::function<void(const std::string& text, const std::string& where)> answer = {};
     bool tabs = false;  // whether a line may have tabs
 
     struct Command {

@@ -182,11 +182,12 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && models::is_of_others(words[0])) {
+    const bool is_model = print_folder != nullptr &&
+                          (!fs::is_directory(words[0], none) || exists(in_folder(words[0], "config.json")));
+    if (is_model)
         print_folder(words[0]);
-        if (!exists(in_folder(words[0], "last.safetensors")))
-            return;
-    }
+    if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
+        return;
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const std::string& name : nn::checkpoint::names_in(words[0], none))
@@ -196,7 +197,8 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");
-        autograd::check(print_run(program, run, train), run, ": this folder has no run of ", program);
+        autograd::check(print_run(program, run, train) || is_model, run, ": this folder has no run of ",
+                        program);
     }
 }
 

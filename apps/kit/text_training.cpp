@@ -15,15 +15,14 @@ std::string name_of(const std::vector<File>& files) {
     return files.size() == 1 ? files[0].name : "the files";
 }
 
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, const std::string& advice) {
     std::vector<File> files;
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
         if (!bytes) {
             models::text::check_unpacked(text, name);
             check(text.find('\0') == std::string::npos, name,
-                  ": there is a NUL byte in this file: it is not text; where there is --bytes, that reads "
-                  "any file");
+                  ": there is a NUL byte in this file: it is not text", advice);
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
         }

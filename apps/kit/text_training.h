@@ -15,11 +15,13 @@ namespace plaingrad::kit {
 using autograd::Tokens;
 using Sequence = std::vector<int32_t>;
 
-// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused.
+// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused, with
+// this advice.
 struct File {
     std::string name, text;
 };
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes,
+                             const std::string& advice = "; --bytes reads any file");
 // What a message calls them: the file's name, or, of several, "the files".
 std::string name_of(const std::vector<File>& files);
 

@@ -141,7 +141,7 @@ TEST_CASE("classify refuses folders that it cannot use, and pairs for its own mo
             "got BertForMaskedLM, which is assumed where there is no \"architectures\"");
     std::filesystem::remove(masked / "config.json");
     refused("classify", 1, {"predict", masked.path, "a"},
-            "a folder is needed, with the config.json of these tensors");
+            "there is no config.json beside it, which says what these tensors are");
     REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
                              "--validation", "0", "--save", own / "m"})
                 .status == 0);
@@ -215,6 +215,9 @@ TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
     refused("fill", 1, {masked.path, "a [MASK]", "a a a a a a a a a a a [MASK]"},
             "text 2: there is no [MASK] in the first 12 tokens; the model reads no more");
     refused("fill", 2, {masked.path, ""}, "text 1 is empty");
+    const std::string nul = masked.write("nul.txt", std::string("a\0b", 3));
+    CHECK(run("fill", {"train", masked.path, nul, "--save", masked / "run"})
+              .err.ends_with(nul + ": there is a NUL byte in this file: it is not text\n"));
     // In a pipe, such a line gets an empty one, and the others their answers.
     const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\na [MASK]\n"});
     CHECK(r.status == 1);

@@ -231,18 +231,3 @@ TEST_CASE("tasks --help", "[apps][tasks]") {
         CHECK(contains(r.out, part));
     }
 }
-
-TEST_CASE("Ctrl-C ends tasks with status 130 and one line", "[apps][tasks]") {
-    Running program("tasks", {"sort", "--steps", "100000000"});
-    REQUIRE(program.says("step         1/100000000  loss "));
-    program.interrupt();
-    const Result r = program.wait();
-    CAPTURE(r.err);
-    CHECK(r.status == 130);
-    CHECK(r.err.ends_with("\ntasks: interrupted\n"));
-    CHECK_FALSE(contains(r.out, "task  "));
-}
-
-TEST_CASE("tasks says when its output cannot be written", "[apps][tasks]") {
-    check_lost_output("tasks", {"sort", "--steps", "2"});
-}

@@ -288,16 +288,6 @@ TEST_CASE("toy_translate --help", "[apps][toy_translate]") {
     }
 }
 
-TEST_CASE("Ctrl-C ends the training of toy_translate with status 130", "[apps][toy_translate]") {
-    Running program("toy_translate", {"--preset", "blog", "--epochs", "1000000000"});
-    REQUIRE(program.says("step          1/1000000000  loss "));
-    program.interrupt();
-    const Result r = program.wait();
-    CHECK(r.status == 130);
-    CHECK(r.out.empty());
-    CHECK(r.err.ends_with("\ntoy_translate: interrupted\n"));
-}
-
 TEST_CASE("toy_translate says when its output cannot be written", "[apps][toy_translate]") {
     check_lost_output("toy_translate", french({"thank you"}));
     // When nobody reads the answers, the program does not read the rest of the questions.

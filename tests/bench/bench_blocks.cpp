@@ -15,7 +15,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/generate.h"
 #include "nn/checkpoint/metadata.h"
 #include "tests/bench/measure.h"
 

@@ -1,5 +1,3 @@
-#include "apps/programs/generate/train.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -7,7 +5,7 @@
 #include <unordered_map>
 
 #include "apps/kit/pretrained.h"
-#include "apps/programs/generate/write.h"
+#include "apps/programs/generate/generate.h"
 #include "autograd/base/list.h"
 #include "models/text/learn_tokenizer.h"
 
@@ -139,6 +137,19 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
             s.lines};
 }
 
+bool reads_bytes(const std::string& path) {
+    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
+}
+
+void report_long_lines(const std::vector<Sequence>& lines, int64_t context) {
+    const auto cut = std::count_if(lines.begin(), lines.end(), [&](const Sequence& line) {
+        return std::ssize(line) > context + 1;  // the last token is only predicted
+    });
+    if (cut > 0)
+        kit::say(join(kit::name(), ": lines of more than ", kit::counted(context, "token"),
+                      ", read in pieces: ", kit::grouped(cut)));
+}
+
 // How many lines, or tokens of the one text.
 static int64_t count(const Writer& w, const std::vector<Sequence>& items) {
     return w.lines ? std::ssize(items) : std::ssize(items[0]);
@@ -164,6 +175,7 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
     if (!w.lines)
         return {{{items[0].begin(), items[0].begin() + learned}},
                 {{items[0].begin() + learned, items[0].end()}}};
+    report_long_lines(items, context);
     Corpus corpus;
     const int64_t training = all - std::min<int64_t>(1000, all / 10);
     for (const int64_t i : Rng(0).fork("held out").permutation(all))
@@ -240,9 +252,7 @@ std::string in_words(const kit::Measured& loss) {
 }  // namespace
 
 Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder) {
-    if (s.is_further())
-        kit::check_base(folder, s.words[0], "MODEL");
-    Writer w = s.is_further() ? open_model(s.words[0], s.run.precision) : new_model(s, files);
+    Writer w = s.is_further() ? kit::open_model<Writer>(s.words[0], s.run.precision) : new_model(s, files);
     const int64_t most = w.model.config.max_length, context = w.lines || !s.is_further() ? most
                                                               : s.context > 0            ? s.context
                                                                               : std::min<int64_t>(256, most);
