@@ -1,5 +1,3 @@
-#include "apps/kit/plan.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
 #include "nn/parallel/data_parallel.h"
@@ -208,42 +207,6 @@ std::string Progress::curve(int width) const {
     for (std::size_t i = columns.size(); i < static_cast<std::size_t>(width); ++i)
         text += "·";
     return text + " ";
-}
-
-namespace {
-
-// The line of `loading`, which also goes away when loading throws.
-struct LoadingLine {
-    LoadingLine() = default;
-    LoadingLine(LoadingLine&&) = delete;
-    ~LoadingLine() { clear(); }
-    void show(const std::string& text) {
-        std::cerr << '\r' + text + "\033[K" << std::flush;
-        open = true;
-    }
-    void clear() {
-        if (std::exchange(open, false))
-            std::cerr << "\r\033[K" << std::flush;
-    }
-    bool open = false;
-};
-
-}  // namespace
-
-std::function<void(int64_t, int64_t)> loading(const std::string& path) {
-    constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
-    if (!is_terminal(STDERR_FILENO))
-        return {};
-    return [what = as_line(path), line = std::make_shared<LoadingLine>(), drawn = Clock::time_point()](
-               int64_t done, int64_t all) mutable {
-        if (all < kLarge || (done < all && Clock::now() - drawn < kRedraw))
-            return;
-        drawn = Clock::now();
-        if (done == all)
-            return line->clear();
-        line->show(
-            join(what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion), " million numbers"));
-    };
 }
 
 }  // namespace plaingrad::kit

@@ -105,26 +105,6 @@ int64_t predictions(const Tokens& rows) {
     return count;
 }
 
-Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team) {
-    const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
-        std::vector<double> some;
-        for (int64_t i = begin; i < end; ++i) {
-            const nn::StepLoss loss = loss_of(i);
-            some.push_back(static_cast<double>(loss.loss.item()));
-            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
-        }
-        return some;
-    });
-    Measured sum;
-    for (std::size_t i = 0; i < all.size(); i += 2) {
-        sum.nats += all[i] * all[i + 1];
-        sum.predictions += static_cast<int64_t>(all[i + 1]);
-    }
-    sum.nats /= static_cast<double>(sum.predictions);
-    return sum;
-}
-
 Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
                  nn::Team& team) {
     constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "models/filler.h"
 #include "models/labeller.h"
 #include "models/text/learn_tokenizer.h"

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "apps/kit/plan.h"
+#include "apps/kit/model.h"
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text.h"

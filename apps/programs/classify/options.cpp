@@ -7,9 +7,11 @@ namespace plaingrad::classify {
 bool is_number(const std::string& text) { return text.find_first_not_of("-0123456789") == text.npos; }
 
 static void add_learning_options(kit::Options& options, Settings& s) {
-    kit::add_file(options, "--validation", "N|FILE",
-                  "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation,
-                  is_number);
+    options
+        .add("--validation", "N|FILE",
+             "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation)
+        .may_change()
+        .reads([](const std::string& text) { return is_number(text) ? text : kit::whole_name(text); });
     options
         .add("--epochs", "N", "passes over all texts; 0: 15, at least 300 steps", s.epochs,
              {.max = 1'000'000})
@@ -43,8 +45,9 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    kit::add_file(options, "--from", "FOLDER",
-                  "begin with a BERT from Hugging Face: its layers and its tokens", s.from);
+    options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
+        .may_change()
+        .reads(kit::whole_name);
     add_learning_options(options, s);
     add_model_options(options, s);
     add_text_options(options, s);

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <set>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "autograd/base/list.h"
@@ -90,15 +90,14 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     kit::ReportModel s =
         kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
-    s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
+    s.answers = [&l, &shown] { return kit::Answers{{}, evaluate(l, shown).counts}; };
     return s;
 }
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
-    Labeller l = Labeller::based_on(s.from, labels,
-                                    {.precision = kit::precision_of(s.run.precision),
-                                     .progress = kit::opening(s.from),
-                                     .rng = Rng(static_cast<uint64_t>(s.seed)).fork("model")});
+    models::OpenOptions options = kit::opening(s.from, s.run.precision);
+    options.rng = Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    Labeller l = Labeller::based_on(s.from, labels, options);
     kit::say_opened(s.from, l);
     return l;
 }

@@ -3,10 +3,8 @@
 //     ./apps/fill bert 'The [MASK] sat on the mat.'
 #include <iostream>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/new_model.h"
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/fill/train.h"

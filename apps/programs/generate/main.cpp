@@ -8,8 +8,7 @@
 #include <iostream>
 #include <set>
 
-#include "apps/kit/new_model.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/train.h"

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <iostream>
 
-#include "apps/kit/insight.h"
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 
 namespace plaingrad::generate {
 

@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "apps/programs/translate/data.h"
 #include "autograd/base/text_stream.h"
 #include "models/text/lines.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/score.h"
 #include "autograd/base/text_stream.h"
@@ -93,12 +93,13 @@ public:
                 continue;
             std::string measured = ",";
             if (validation != nullptr) {
-                bleu_ = bleu({.beam = 1, .alpha = 0}).score;
+                const double score = bleu({.beam = 1, .alpha = 0}).score;
+                run_.scores = {{"BLEU", score}};
                 const double loss = validation_loss();
-                measured = join(kit::number(loss, 4), ",", kit::number(bleu_, 2));
+                measured = join(kit::number(loss, 4), ",", kit::number(score, 2));
                 run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
                                           kit::number(run_.epoch.loss(), 4), "  validation ",
-                                          kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2)));
+                                          kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
             }
             keep_epoch(measured);
         }
@@ -122,14 +123,12 @@ private:
         }
         const kit::Labels names = kit::token_names(tokenizer);
         kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
-        report_model.samples = [this, lines] {
+        report_model.answers = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
-            return all;
+            return kit::Answers{all};
         };
-        if (validation != nullptr)
-            report_model.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
         return report_model;
     }
 
@@ -256,7 +255,6 @@ private:
     }
 
     std::string log_ = earlier_epochs("", 0);
-    double bleu_ = 0;
     kit::Run run_;
     Batches batches_;  // from the run's epoch on
 };
