@@ -292,7 +292,7 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
                   .objective = objective,
                   .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
     while (run.next())
-        run.learn(objective.examples(run.step()), objective);
+        run.learn();
     return run.finish();
 }
 

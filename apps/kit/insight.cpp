@@ -205,7 +205,7 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
 }
 
 Prompt prompt_of(const Translating& t) {
-    Prompt prompt = {.names = token_names(t.source), .read = {}, .answer = {}};
+    Prompt prompt = {.names = token_names(t.source)};
     const Labels source_names = prompt.names, target_names = token_names(t.target);
     const auto tokens = [](const Ids& ids) { return Tokens(1, std::ssize(ids), ids); };
     const auto read = [=](const std::string& sentence) {

@@ -42,11 +42,13 @@ struct Reading {
 };
 
 struct Prompt {
-    std::string noun = "token";      // what it knows
-    std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
-    std::function<Reading(const std::string& line)> read;
+    std::string noun = "token";           // what it knows
+    std::vector<std::string> names = {};  // of its ids: the special ones, and the words; or none to be listed
+    std::function<Reading(const std::string& line)> read = [](const std::string& line) {
+        return Reading{line};
+    };
     // Prints to standard output. where: the line's place, for messages.
-    std::function<void(const std::string& text, const std::string& where)> answer;
+    std::function<void(const std::string& text, const std::string& where)> answer = {};
     bool tabs = false;  // whether a line may have tabs
 
     struct Command {

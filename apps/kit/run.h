@@ -61,14 +61,16 @@ struct Objective {
     std::function<Examples(int64_t step)> examples = {};  // the run's batch of that step
     bool causal = true;  // position t of the last input, and what precedes it, predicts target t
 
-    // The loss of a part of a step, with the tokens that it learns to predict; or, if all is predicted at
-    // once, that it reads.
+    // The loss of a part of a step; nothing for one without a target.
     nn::StepLoss operator()(const Examples& part, const nn::Mode& mode) const {
-        return {loss(part, mode), without_padding(causal ? part.targets : part.inputs[0])};
+        const int64_t terms = without_padding(part.targets);
+        return terms == 0
+                   ? nn::StepLoss()
+                   : nn::StepLoss{loss(part, mode), causal ? terms : without_padding(part.inputs[0]), terms};
     }
 };
-template <class Model, class ExamplesOf>
-Objective objective_of(const Model& model, const ExamplesOf& examples, bool causal = true) {
+template <class Model, class ExamplesOf = Examples (*)(int64_t)>
+Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool causal = true) {
     const auto logits = [&model](const Objective::Inputs& in, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return model(in[0], in[1], mode);
@@ -91,7 +93,6 @@ Objective objective_of(const Model& model, const ExamplesOf& examples, bool caus
 
 struct RunPlan {
     double activations = 0;  // bytes, of the largest batch
-    double decoding = 0;     // bytes; never needed at the same time as the activations
     double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
     int64_t files = 3;       // how many models the folder will hold
     const char* advice = "a smaller --batch needs less";
@@ -171,6 +172,10 @@ RunPlan run_plan_of(const models::Transformer& model, int64_t tokens, const Batc
 class Run : public models::Run {
 public:
     Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, RunPlan plan);
+
+    // A whole step of the plan's objective.
+    void learn() { models::Run::learn(plan.objective.examples(step()), plan.objective); }
+    using models::Run::learn;
 
     // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
     // Ctrl-C, throws Interrupted.

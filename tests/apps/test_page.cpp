@@ -24,8 +24,7 @@ std::string log_text() {
 
 // Of a model that is not trained.
 kit::RunPlan plan_of(const models::Transformer& model, kit::ReportModel report_model) {
-    return {.report_model = std::move(report_model),
-            .objective = kit::objective_of(model, [](int64_t) { return kit::Examples(); })};
+    return {.report_model = std::move(report_model), .objective = kit::objective_of(model)};
 }
 
 std::string lines_of(const std::string& sample, const std::string& label) {

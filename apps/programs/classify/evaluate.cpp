@@ -151,10 +151,7 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
 
 // A folder from Hugging Face knows every word, by its pieces.
 static kit::Prompt prompt_of(const Labeller& l) {
-    kit::Prompt prompt = {.noun = "token",
-                          .names = {},
-                          .read = [](const std::string& line) { return kit::Reading{line}; },
-                          .answer = {}};
+    kit::Prompt prompt;
     if (l.tokenizer.max_words() == 0)
         return prompt;
     prompt.names = kit::token_names(l.tokenizer);

@@ -24,11 +24,11 @@ struct Filled {
     std::vector<std::vector<Filling>> masks;
 };
 
-Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
+Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t n) {
     if (f.encode(text, where).cut)
         kit::say(autograd::join(kit::name(), ": ", kit::as_line(where), ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
-    std::vector<std::vector<Filling>> masks = f(text, top);
+    std::vector<std::vector<Filling>> masks = f(text, n);
     const std::vector<std::string> best =
         autograd::mapped(masks, [](const std::vector<Filling>& all) { return all[0].word; });
     return {f.filled(text, best), std::move(masks)};
@@ -58,12 +58,12 @@ void print_line(Filled filled) {
 }
 
 // A line for each; an empty one where there is nothing to fill.
-void fill_lines(const Filler& f, int64_t top) {
+void fill_lines(const Filler& f, int64_t n) {
     int status = 0;
     kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
         try {
             if (models::text::has_text(line))
-                return print_line(answer(f, line, where, top));
+                return print_line(answer(f, line, where, n));
         } catch (const autograd::Error& error) {
             std::cerr << autograd::join(kit::name(), ": ", kit::as_line(error.what()), "\n");
             status = 1;
@@ -75,14 +75,12 @@ void fill_lines(const Filler& f, int64_t top) {
         throw kit::Ended{status};
 }
 
-void talk(const Filler& f, int64_t top) {
+void talk(const Filler& f, int64_t n) {
     const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
-    kit::Prompt prompt = {
-        .noun = "token",
-        .names = {},
-        .read = [](const std::string& line) { return kit::Reading{line}; },
-        .answer = [&](const std::string& text,
-                      const std::string& where) { print_list(answer(f, text, where, top)); }};
+    kit::Prompt prompt;
+    prompt.answer = [&](const std::string& text, const std::string& where) {
+        print_list(answer(f, text, where, n));
+    };
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
         return autograd::Tokens(1, std::ssize(ids), ids);
@@ -94,11 +92,11 @@ void talk(const Filler& f, int64_t top) {
 void fill_command(kit::Options& options) {
     std::vector<std::string> words;
     std::string precision;
-    int64_t top = 5;
+    int64_t n = 5;
     options.rest("MODEL [TEXT...]",
                  "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
                  {.least = 1});
-    options.add("--top", "N", "words for each mask", top, {.min = 1, .max = 1000});
+    options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
     options.add_precision(precision);
     options.add_threads();
     options.parse();
@@ -111,10 +109,10 @@ void fill_command(kit::Options& options) {
         int64_t replaced = 0;
         const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
         kit::report_replaced("the command line", replaced);
-        print_list(answer(f, text, autograd::join("text ", i), top));
+        print_list(answer(f, text, autograd::join("text ", i), n));
     }
     if (words.size() == 1)
-        kit::can_prompt() ? talk(f, top) : fill_lines(f, top);
+        kit::can_prompt() ? talk(f, n) : fill_lines(f, n);
 }
 
 void train_command(kit::Options& options) {

@@ -69,7 +69,8 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         Score one;
         if (w.lines) {  // many short ones: some at once
             const auto pad = static_cast<int32_t>(w.model.config.vocabulary);
-            const kit::Measured all = kit::measure(w.model, kit::cut(texts, context), pad);
+            const kit::Measured all =
+                kit::measure(kit::objective_of(w.model), kit::batches_of(kit::cut(texts, context), pad));
             one = {all.nats * static_cast<double>(all.predictions), all.predictions};
         } else {
             one = score(w.model, texts[0], context, stride);

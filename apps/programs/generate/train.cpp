@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <numbers>
 #include <unordered_map>
 
@@ -275,15 +276,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    const bool ended = kit::train(
-        run, batches,
-        [&](const Tokens& rows, const nn::Mode& mode) {
-            return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
-        },
-        [&](bool at_end) {
-            return kit::measure(w.model, at_end && !s.is_further() ? all : some, pad, folder.team());
-        },
-        in_words);
+    const bool ended = kit::train(run, kit::batches_of(some, pad),
+                                  kit::batches_of(s.is_further() ? some : all, pad), in_words);
     if (ended && !s.is_further())
         std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
     return w;

@@ -101,15 +101,12 @@ void write(const Writer& w, const WriteSettings& s, const std::set<std::string>&
 }
 
 void talk(const Writer& w, WriteSettings s) {
-    kit::Prompt prompt = {.noun = "token",
-                          .names = {},
-                          .read = [](const std::string& line) { return kit::Reading{line}; },
-                          .answer =
-                              [&](const std::string& text, const std::string&) {
-                                  s.prompt = text;
-                                  write(w, s);
-                                  ++s.seed;
-                              }};
+    kit::Prompt prompt;
+    prompt.answer = [&](const std::string& text, const std::string&) {
+        s.prompt = text;
+        write(w, s);
+        ++s.seed;
+    };
     kit::add_commands(prompt, w, kit::token_names(w.tokenizer, w.model.config.vocabulary));
     kit::converse(prompt);
 }

@@ -44,18 +44,6 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
     }
 }
 
-// Estimates how many bytes the validation needs to translate a batch of its longest sentences with a beam:
-// keys and values of every layer, for the source and for a translation of 1.5 times its length; and the
-// probabilities of all words, twice.
-double decoding_bytes(const models::Config& c, const Corpus& validation, int64_t beam) {
-    const auto rows =
-        static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
-    const double positions = 2.5 * static_cast<double>(validation.longest());
-    return rows * sizeof(autograd::Real) *
-           (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
-            2 * static_cast<double>(c.vocabulary));
-}
-
 // The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
 std::string earlier_epochs(const std::string& file, int64_t done) {
     std::string log = "epoch,step,training loss,validation loss,BLEU (greedy)\n", row;
@@ -148,7 +136,6 @@ private:
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
