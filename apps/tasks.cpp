@@ -331,7 +331,7 @@ std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe&
                   .objective = objective,
                   .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
     while (run.next())
-        run.learn(objective.examples(run.step()), objective);
+        run.learn();
     if (!run.finish())
         return {};
     const int64_t right = test(model, task, data);

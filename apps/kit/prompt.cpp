@@ -40,18 +40,6 @@ std::vector<std::string> given_texts(const std::vector<std::string>& words) {
     return texts;
 }
 
-void for_each_line(std::istream& in, const std::string& name,
-                   const std::function<void(const std::string& line, const std::string& where)>& f) {
-    std::string line;
-    for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
-        const std::string where = autograd::join(name, ":", number);
-        int64_t replaced = 0;
-        line = models::text::clean_line(line, where, replaced);
-        report_replaced(where, replaced);
-        f(line, where);
-    }
-}
-
 bool can_prompt() {
     const char* const terminal = std::getenv("TERM");
     return is_terminal(STDIN_FILENO) && is_terminal(STDERR_FILENO) && terminal != nullptr &&

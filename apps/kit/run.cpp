@@ -28,11 +28,11 @@ void add_report_options(Options& options, models::RunSettings& run) {
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
         .this_call()
-        .set = [&run](const std::string& file) {
-        if (nn::started_rank() == 0)
-            check_page(file);  // before hours of training
-        run.report = file;
-    };
+        .reads([](const std::string& file) {
+            if (nn::started_rank() == 0)
+                check_page(file);  // before hours of training
+            return file;
+        });
 }
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -57,14 +57,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
     add_report_options(options, run);
 }
 
-Option& add_file(Options& options, const std::string& name, const std::string& argument,
-                 const std::string& help, std::string& file, bool (*is_no_file)(const std::string& text)) {
-    Option& row = options.add(name, argument, help, file).may_change();
-    row.set = [=, &file](const std::string& text) {
-        file = is_no_file(text) ? text : fs::absolute(text).string();
-    };
-    return row;
-}
+std::string whole_name(const std::string& file) { return fs::absolute(file).string(); }
 
 Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
     : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
@@ -114,7 +107,7 @@ void Run::has_validated(bool better) {
 
 void Run::will_save(const nn::StepReport& report) {
     if (report_)
-        report_->after_step(report);
+        report_->after_step(report, scores);
 }
 
 bool Run::ends() {

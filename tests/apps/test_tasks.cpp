@@ -215,7 +215,7 @@ TEST_CASE("tasks refuses a wrong command line", "[apps][tasks]") {
     refused({"copy", "", "--steps", "1"}, "unknown task ''; there are copy, reverse, sort, add");
     refused({"--preset", "mine"}, "--preset must be one of ours|published: got 'mine'");
     refused({"--steps", "-1"}, "--steps needs a whole number from 0 to 1000000000: got '-1'");
-    refused({"--learning-rate", "1"}, "unknown option '--learning-rate'; --help lists them");
+    refused({"--learning-rate", "1"}, "unknown option '--learning-rate'; ./apps/tasks --help lists them");
 }
 
 TEST_CASE("tasks --help", "[apps][tasks]") {

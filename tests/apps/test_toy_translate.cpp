@@ -260,7 +260,7 @@ TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]
 }
 
 TEST_CASE("toy_translate refuses wrong options with one line", "[apps][toy_translate]") {
-    refused({"--nonsense"}, "unknown option '--nonsense'; --help lists them");
+    refused({"--nonsense"}, "unknown option '--nonsense'; ./apps/toy_translate --help lists them");
     refused({"--pairs"}, "--pairs needs a value: en-fr|en-es|FILE");
     refused({"--pairs", ""}, "--pairs needs a value: en-fr|en-es|FILE");  // and not the built-in sentences
     refused({"--preset", "big"}, "--preset must be one of paper|article|notebook|blog|blog-scratch|summary|");

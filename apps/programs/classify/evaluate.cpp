@@ -5,8 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/text.h"

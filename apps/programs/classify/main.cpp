@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/classify.h"
@@ -100,8 +100,7 @@ void train_command(kit::Options& options) {
 }
 
 models::Labeller open_model(const std::string& path, const std::string& precision = "") {
-    models::Labeller l = models::Labeller::load(
-        path, {.precision = kit::given_precision(precision), .progress = kit::opening(path)});
+    auto l = models::Labeller::load(path, kit::opening(path, precision));
     if (l.tokenizer.max_words() == 0)
         kit::say_opened(path, l);
     return l;

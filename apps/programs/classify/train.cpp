@@ -2,7 +2,7 @@
 #include <iostream>
 #include <set>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
@@ -19,11 +19,14 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    kit::add_file(options, "--from", "FOLDER",
-                  "begin with a BERT from Hugging Face: its layers and its tokens", s.from);
-    kit::add_file(options, "--validation", "N|FILE",
-                  "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation,
-                  is_number);
+    options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
+        .may_change()
+        .reads(kit::whole_name);
+    options
+        .add("--validation", "N|FILE",
+             "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation)
+        .may_change()
+        .reads([](const std::string& text) { return is_number(text) ? text : kit::whole_name(text); });
     options
         .add("--epochs", "N", "passes over all texts; 0: 15, at least 300 steps", s.epochs,
              {.max = 1'000'000})
@@ -107,15 +110,14 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     kit::ReportModel s =
         kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
-    s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
+    s.answers = [&l, &shown] { return kit::Answers{{}, evaluate(l, shown).counts}; };
     return s;
 }
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
-    Labeller l = Labeller::based_on(s.from, labels,
-                                    {.precision = kit::precision_of(s.run.precision),
-                                     .progress = kit::opening(s.from),
-                                     .rng = Rng(static_cast<uint64_t>(s.seed)).fork("model")});
+    models::OpenOptions options = kit::opening(s.from, s.run.precision);
+    options.rng = Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    Labeller l = Labeller::based_on(s.from, labels, options);
     kit::say_opened(s.from, l);
     return l;
 }

@@ -3,10 +3,8 @@
 //     ./apps/fill bert 'The [MASK] sat on the mat.'
 #include <iostream>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/new_model.h"
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/fill/fill.h"
@@ -23,12 +21,12 @@ namespace {
 
 // Prints the text with the most probable words, and what each of its masks may be. As a list: for each mask,
 // a line for each word. Else all in one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011".
-void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t top,
+void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t n,
                   bool as_list) {
     if (f.encode(text, where).cut)
         kit::say(autograd::join(kit::name(), ": ", kit::as_line(where), ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
-    const std::vector<std::vector<Filling>> masks = f(text, top);
+    const std::vector<std::vector<Filling>> masks = f(text, n);
     std::string filled =
         f.filled(text, autograd::mapped(masks, [](const auto& mask) { return mask[0].word; }));
     if (!as_list)
@@ -49,12 +47,12 @@ void print_answer(const Filler& f, const std::string& text, const std::string& w
 }
 
 // A line for each; an empty one where there is nothing to fill.
-void fill_lines(const Filler& f, int64_t top) {
+void fill_lines(const Filler& f, int64_t n) {
     int status = 0;
     kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
         try {
             if (models::text::has_text(line))
-                return print_answer(f, line, where, top, false);
+                return print_answer(f, line, where, n, false);
         } catch (const autograd::Error& error) {
             std::cerr << autograd::join(kit::name(), ": ", kit::as_line(error.what()), "\n");
             status = 1;
@@ -66,10 +64,10 @@ void fill_lines(const Filler& f, int64_t top) {
         throw kit::Ended{status};
 }
 
-void talk(const Filler& f, int64_t top) {
+void talk(const Filler& f, int64_t n) {
     const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
-        print_answer(f, text, where, top, true);
+        print_answer(f, text, where, n, true);
     }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
@@ -82,11 +80,11 @@ void talk(const Filler& f, int64_t top) {
 void fill_command(kit::Options& options) {
     std::vector<std::string> words;
     std::string precision;
-    int64_t top = 5;
+    int64_t n = 5;
     options.rest("MODEL [TEXT...]",
                  "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
                  {.least = 1});
-    options.add("--top", "N", "words for each mask", top, {.min = 1, .max = 1000});
+    options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
     options.add_precision(precision);
     options.add_threads();
     options.parse();
@@ -95,9 +93,9 @@ void fill_command(kit::Options& options) {
     const std::vector<std::string> texts = kit::given_texts(words);
     const Filler f = kit::open_model<Filler>(words[0], precision);
     for (std::size_t i = 0; i < texts.size(); ++i)
-        print_answer(f, texts[i], autograd::join("text ", i + 1), top, true);
+        print_answer(f, texts[i], autograd::join("text ", i + 1), n, true);
     if (texts.empty())
-        kit::can_prompt() ? talk(f, top) : fill_lines(f, top);
+        kit::can_prompt() ? talk(f, n) : fill_lines(f, n);
 }
 
 void print_model(const std::string& path) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/fill/fill.h"
@@ -74,13 +74,8 @@ std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& l
     return pieces;
 }
 
-// The mean of -log p of what was masked; nothing, if no row of a part has a mask.
-nn::StepLoss loss_of(const Filler& f, const kit::Examples& part, const nn::Mode& mode) {
-    const int64_t masks = kit::without_padding(part.targets);
-    if (masks == 0)
-        return {};
-    const Tokens& ids = part.inputs[0];
-    return {f.model.loss(ids, part.targets, mode), ids.batch() * ids.length(), masks};
+std::string in_words(const kit::Measured& loss) {
+    return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
 }
 
 }  // namespace
@@ -111,12 +106,12 @@ void train_command(kit::Options& options) {
     const std::string data = models::text::fingerprint(
         autograd::mapped(lines, [](const kit::Text& line) { return std::string(line.text); }), rows);
     const Rng rng(static_cast<uint64_t>(s.seed));
-    const int32_t pad = f.model.config.specials.pad;
     const auto masked = [&](const Tokens& tokens, const Rng& of) {
-        const auto [ids, targets] = mask_tokens(tokens, masking, of);
-        return kit::Examples{{ids}, targets};
+        const models::text::MaskedTokens some = mask_tokens(tokens, masking, of);
+        return kit::Examples{{some.ids}, some.targets};
     };
-    std::vector<kit::Examples> held_out;
+    const int32_t pad = f.model.config.specials.pad;
+    std::vector<kit::Examples> held_out;  // always with the same masks
     for (auto first = rows.begin() + learned; first != rows.end();) {
         const auto last = first + std::min<int64_t>(s.batch, rows.end() - first);
         held_out.push_back(
@@ -128,7 +123,7 @@ void train_command(kit::Options& options) {
     rows.resize(static_cast<std::size_t>(learned));
 
     kit::Batches batches(rows, true, context, pad, s.batch, rng.fork("batches"));
-    const auto batch = [&](int64_t step) {
+    const auto examples = [&](int64_t step) {
         return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
     kit::Run run(
@@ -138,20 +133,10 @@ void train_command(kit::Options& options) {
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
                                               kit::token_names(f.tokenizer, f.model.config.vocabulary)),
-         .objective = kit::objective_of(f.model, batch, false),
+         .objective = kit::objective_of(f.model, examples, false),
          .pretrained = true});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    kit::train(
-        run, batch, [&](const kit::Examples& part, const nn::Mode& mode) { return loss_of(f, part, mode); },
-        [&](bool) {  // always with the same masks
-            const auto of = [&](int64_t i) {
-                return loss_of(f, held_out[static_cast<std::size_t>(i)], nn::Mode::eval());
-            };
-            return kit::measure(std::ssize(held_out), of, folder.team());
-        },
-        [](const kit::Measured& loss) {
-            return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
-        });
+    kit::train(run, held_out, held_out, in_words);
 }
 
 }  // namespace plaingrad::fill

@@ -5,11 +5,11 @@
 //     ./apps/generate train book.txt --save book
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <set>
 
-#include "apps/kit/new_model.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/generate.h"
@@ -139,6 +139,9 @@ void train_command(kit::Options& options) {
     const bool fresh = s.run.resume.empty();
     kit::check_usage(s.words.empty() || !s.words[0].ends_with(".safetensors"), s.words[0],
                      ": this is no text; to train a model further, give its folder");
+    std::error_code none;
+    kit::check_usage(s.words.empty() || s.is_further() || !std::filesystem::is_directory(s.words[0], none),
+                     "--preset ", s.preset, " is for a new model; ", s.words[0], " is a folder");
     if (s.is_further())
         kit::check_fine_tuning(options, s.words, s.run);
     kit::check_usage(!fresh || !s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),

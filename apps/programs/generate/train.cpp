@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <numbers>
 #include <unordered_map>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/programs/generate/generate.h"
 #include "autograd/base/list.h"
 #include "models/text/learn_tokenizer.h"
@@ -63,11 +64,10 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
                    "defaults for the other options; --lines selects names, the folder of a model further",
                    s.preset, {"tiny", "small", "names", "further"},
                    [&s](const kit::Options& given) { use_preset(s, given); });
-    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).set =
-        [&s](const std::string& name) {
-            named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
-            s.config = name;
-        };
+    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).reads([](const std::string& name) {
+        named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
+        return name;
+    });
     options.add("--layers", "N",
                 "layers; further: only so many of the last ones and the final norm learn, 0: all parameters",
                 s.layers, {.max = 10'000});
@@ -239,7 +239,7 @@ kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
     kit::ReportModel s = kit::report_model_of(w.model, std::vector<Tokens>{text},
                                               kit::token_names(w.tokenizer, w.model.config.vocabulary));
-    s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
+    s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }
 
@@ -286,15 +286,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    const bool ended = kit::train(
-        run, batches,
-        [&](const Tokens& rows, const nn::Mode& mode) {
-            return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
-        },
-        [&](bool at_end) {
-            return kit::measure(w.model, at_end && !s.is_further() ? all : some, pad, folder.team());
-        },
-        in_words);
+    const bool ended = kit::train(run, kit::batches_of(some, pad),
+                                  kit::batches_of(s.is_further() ? some : all, pad), in_words);
     if (ended && !s.is_further())
         std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
     return w;

@@ -4,10 +4,10 @@
 #include <iostream>
 #include <numbers>
 
-#include "apps/kit/insight.h"
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "apps/programs/generate/generate.h"
 
 namespace plaingrad::generate {
@@ -159,10 +159,12 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
                         ": there is no text in this file that the model knows");
         if (w.lines)
             report_long_lines(texts, context);
-        const kit::Measured one = w.lines  // many short ones: some at once
-                                      ? kit::measure(w.model, kit::cut(texts, context),
-                                                     static_cast<int32_t>(w.model.config.vocabulary))
-                                      : score(w.model, texts[0], context, stride);
+        const kit::Measured one =
+            w.lines  // many short ones: some at once
+                ? kit::measure(kit::objective_of(w.model),
+                               kit::batches_of(kit::cut(texts, context),
+                                               static_cast<int32_t>(w.model.config.vocabulary)))
+                : score(w.model, texts[0], context, stride);
         autograd::check(std::isfinite(one.nats), file.name, ": the model predicts this text with ", one.nats,
                         " nats; its weights are broken");
         print(file.name, one, unknown > unknown_before ? 0 : std::ssize(file.text));

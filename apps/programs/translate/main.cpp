@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"

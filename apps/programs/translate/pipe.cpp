@@ -1,7 +1,6 @@
 #include <iostream>
 #include <utility>
 
-#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "apps/programs/translate/translate.h"

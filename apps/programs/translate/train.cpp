@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/text_stream.h"
@@ -123,18 +123,6 @@ void load_average(const std::vector<std::string>& files, const Transformer& into
     }
 }
 
-// Estimates how many bytes the validation needs to translate a batch of its longest sentences with a beam:
-// keys and values of every layer, for the source and for a translation of 1.5 times its length; and the
-// probabilities of all words, twice.
-double decoding_bytes(const models::Config& c, const Corpus& validation, int64_t beam) {
-    const auto rows =
-        static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
-    const double positions = 2.5 * static_cast<double>(validation.longest());
-    return rows * sizeof(autograd::Real) *
-           (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
-            2 * static_cast<double>(c.vocabulary));
-}
-
 // The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
 std::string earlier_epochs(const std::string& file, int64_t done) {
     std::string log = "epoch,step,training loss,validation loss,BLEU (greedy)\n", row;
@@ -179,12 +167,13 @@ public:
                 continue;
             std::string measured = ",";
             if (validation) {
-                bleu_ = bleu({.beam = 1, .alpha = 0}).score;
+                const double score = bleu({.beam = 1, .alpha = 0}).score;
+                run_.scores = {{"BLEU", score}};
                 const double loss = validation_loss();
-                measured = join(kit::number(loss, 4), ",", kit::number(bleu_, 2));
+                measured = join(kit::number(loss, 4), ",", kit::number(score, 2));
                 run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
                                           kit::number(run_.epoch.loss(), 4), "  validation ",
-                                          kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2)));
+                                          kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
             }
             keep_epoch(measured);
         }
@@ -211,14 +200,12 @@ private:
         }
         const kit::Labels names = kit::token_names(tokenizer);
         kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
-        report_model.samples = [this, lines] {
+        report_model.answers = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
-            return all;
+            return kit::Answers{all};
         };
-        if (validation)
-            report_model.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
         return report_model;
     }
 
@@ -238,7 +225,6 @@ private:
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .decoding = !validation ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
@@ -344,7 +330,6 @@ private:
     const Corpus corpus;
     const std::optional<Corpus> validation;
     std::string log_ = earlier_epochs("", 0);
-    double bleu_ = 0;
     kit::Run run_;
     Batches batches_;  // from the run's epoch on
 };
