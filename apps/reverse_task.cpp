@@ -4,8 +4,8 @@
 #include <iostream>
 #include <set>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/new_model.h"
+#include "apps/kit/model.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "models/decoding/decoding.h"
@@ -158,8 +158,10 @@ void main_program(kit::Options& options) {
         std::cout << "  " << text(pick(i)) << "  ->  " << text(reverse(model, {pick(i)})[0].ids) << '\n';
     // To reverse, a head must look along the anti-diagonal.
     const models::Batch shown = models::make_batch({reversal(asked.empty() ? pick(0) : asked)});
-    const auto is_right = [n = shown.src.length()](int64_t row, int64_t col) { return row + col == n - 1; };
-    kit::show_heads(model, shown, names(), is_right, "the anti-diagonal");
+    std::vector<int64_t> right;
+    for (int64_t place = shown.src.length(); place-- > 0;)
+        right.push_back(place);
+    kit::show_heads(model, shown, names(), right, "the anti-diagonal");
     if (!asked.empty()) {
         const models::Hypothesis answer = reverse(model, {asked})[0];
         std::cout << "\n" + text(asked) << "  ->  " << text(answer.ids) << (answer.finished ? "" : " (cut)")

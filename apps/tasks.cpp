@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
@@ -20,6 +21,7 @@ using namespace plaingrad;
 using autograd::Rng;
 using autograd::Tensor;
 using autograd::Tokens;
+using models::Kind;
 using models::Real;
 using nn::Init;
 using nn::checkpoint::in_folder;
@@ -30,7 +32,16 @@ namespace {
 
 // -------------------------------------------------------------------------------------------------- tasks
 
-enum class Family { encoder_decoder, encoder_only, decoder_only };
+struct Recipe {
+    int64_t layers, heads, width, d_ff;  // of each stack
+    Real dropout;
+    Init init;
+    int64_t steps, batch;
+    double lr, lowest_lr;  // half a cosine leads from lr to 0, but not below lowest_lr
+    int64_t warmup;        // steps
+    nn::AdamOptions adam = {};
+    double clip = 1;
+};
 
 // A question is a sequence of symbols, and so is its answer. Symbol s has the id s + 4.
 struct Questions {
@@ -39,27 +50,13 @@ struct Questions {
     int64_t tested, required;  // questions in the test, and how many must be answered right
 };
 
-struct Shape {
-    int64_t layers, heads, width, d_ff;  // of each stack
-    Real dropout = 0;
-    Init init = Init::xavier;
-    autograd::Precision precision = {};
-};
-
-struct Recipe {
-    Shape model;
-    int64_t steps, batch;
-    double lr, lowest_lr = 0;  // half a cosine leads from lr to 0, but not below lowest_lr
-    int64_t warmup = 0;        // steps
-    nn::AdamOptions adam = {};
-    double clip = 1;
-};
-
-struct Task {
+struct Words {
     std::string name, summary;
-    Family family;
-    Questions questions;
     std::string figure, source;  // published
+};
+
+struct Task : Questions, Words {
+    Kind kind;
     Recipe published, ours;
 };
 
@@ -83,85 +80,84 @@ constexpr nn::AdamOptions kPaperAdam = {.beta2 = 0.98, .eps = 1e-9};  // "Attent
 constexpr nn::AdamOptions kMinGptAdam = {
     .beta2 = 0.95, .weight_decay = 0.1, .decoupled = true, .decay_matrices_only = true};
 constexpr double kNoClip = std::numeric_limits<double>::infinity();
+constexpr Recipe kReverse = {1, 1, 32, 64, 0, Init::xavier, 3900, 128, 5e-4, 0, 50, {}, 5};
 
-// {layers, heads, width, d_ff, dropout, init}, steps, batch, lr, lowest_lr, warmup, adam, clip. We use our
-// own recipe where the published one takes minutes (copy, add) or misses its figure with some seeds (sort).
-constexpr Recipe kPublishedCopy = {
-    {2, 8, 512, 2048, Real(0.1)}, 400, 80, 1.1e-3, 0, 400, kPaperAdam, kNoClip};
-constexpr Recipe kCopy = {{1, 4, 64, 256}, 400, 64, 3e-3, 0, 40, kPaperAdam};
-constexpr Recipe kReverse = {{1, 1, 32, 64}, 3900, 128, 5e-4, 0, 50, {}, 5};
-constexpr Recipe kPublishedSort = {
-    {3, 3, 48, 192, Real(0.1), Init::gpt2}, 2000, 64, 5e-4, 5e-4, 0, kMinGptAdam};
-constexpr Recipe kSort = {{3, 3, 48, 192, Real(0.1), Init::gpt2}, 1000, 64, 3e-3, 0, 50, kMinGptAdam};
-constexpr Recipe kPublishedAdd = {
-    {2, 4, 128, 512, Real(0.1), Init::gpt2}, 900, 512, 6e-4, 6e-5, 0, kMinGptAdam};
-constexpr Recipe kAdd = {{2, 4, 128, 512, 0, Init::gpt2}, 1000, 128, 2e-3, 0, 100, kMinGptAdam};
-
-// {symbols, length, answer_length, solve, tested, required}
-constexpr Questions kCopyQuestions = {10, 10, 10, copied, 10'000, 10'000};
-constexpr Questions kReverseQuestions = {10, 16, 16, reversed, 10'000, 10'000};
-constexpr Questions kSortQuestions = {3, 6, 6, sorted, 5000, 5000};
-constexpr Questions kAddQuestions = {10, 4, 3, added, 1000, 999};
-
+// We use our own recipe where the published one takes minutes (copy, add) or misses its figure with some
+// seeds (sort).
 const std::vector<Task> kTasks = {
-    {"copy", "10 symbols, unchanged", Family::encoder_decoder, kCopyQuestions, "no figure, harvardnlp",
-     "github.com/harvardnlp/annotated-transformer", kPublishedCopy, kCopy},
-    {"reverse", "16 symbols, the last one first", Family::encoder_only, kReverseQuestions,
-     "100.00 %, phlippe", "github.com/phlippe/uvadlc_notebooks, tutorial 6", kReverse, kReverse},
-    {"sort", "6 digits from 0 to 2, the smallest first", Family::decoder_only, kSortQuestions,
-     "5000/5000, karpathy", "github.com/karpathy/minGPT, demo.ipynb", kPublishedSort, kSort},
-    {"add", "two numbers of two digits", Family::decoder_only, kAddQuestions, "999/1000, karpathy",
-     "github.com/karpathy/minGPT, play_math.ipynb in its history", kPublishedAdd, kAdd},
+    {{10, 10, 10, copied, 10'000, 10'000},
+     {"copy", "10 symbols, unchanged", "no figure, harvardnlp",
+      "github.com/harvardnlp/annotated-transformer"},
+     Kind::encoder_decoder,
+     {2, 8, 512, 2048, Real(0.1), Init::xavier, 400, 80, 1.1e-3, 0, 400, kPaperAdam, kNoClip},
+     {1, 4, 64, 256, 0, Init::xavier, 400, 64, 3e-3, 0, 40, kPaperAdam}},
+    {{10, 16, 16, reversed, 10'000, 10'000},
+     {"reverse", "16 symbols, the last one first", "100.00 %, phlippe",
+      "github.com/phlippe/uvadlc_notebooks, tutorial 6"},
+     Kind::masked,
+     kReverse,
+     kReverse},
+    {{3, 6, 6, sorted, 5000, 5000},
+     {"sort", "6 digits from 0 to 2, the smallest first", "5000/5000, karpathy",
+      "github.com/karpathy/minGPT, demo.ipynb"},
+     Kind::causal,
+     {3, 3, 48, 192, Real(0.1), Init::gpt2, 2000, 64, 5e-4, 5e-4, 0, kMinGptAdam},
+     {3, 3, 48, 192, Real(0.1), Init::gpt2, 1000, 64, 3e-3, 0, 50, kMinGptAdam}},
+    {{10, 4, 3, added, 1000, 999},
+     {"add", "two numbers of two digits", "999/1000, karpathy",
+      "github.com/karpathy/minGPT, play_math.ipynb in its history"},
+     Kind::causal,
+     {2, 4, 128, 512, Real(0.1), Init::gpt2, 900, 512, 6e-4, 6e-5, 0, kMinGptAdam},
+     {2, 4, 128, 512, 0, Init::gpt2, 1000, 128, 2e-3, 0, 100, kMinGptAdam}},
 };
 
 // --------------------------------------------------------------------------------------------------- data
 
 // The questions are numbered from 0 to symbols^length - 1. The digits of its number are a question's symbols.
-int64_t count(const Questions& q) {
+int64_t count(const Task& t) {
     int64_t n = 1;
-    for (int64_t i = 0; i < q.length; ++i)
-        n *= q.symbols;
+    for (int64_t i = 0; i < t.length; ++i)
+        n *= t.symbols;
     return n;
 }
 
-models::Pair question(const Questions& q, int64_t number) {
-    Sequence symbols(static_cast<std::size_t>(q.length));
-    for (auto place = symbols.rbegin(); place != symbols.rend(); ++place, number /= q.symbols)
-        *place = models::kFirstFreeId + static_cast<int32_t>(number % q.symbols);
-    return {symbols, q.solve(symbols)};
+models::Pair question(const Task& t, int64_t number) {
+    Sequence symbols(static_cast<std::size_t>(t.length));
+    for (auto place = symbols.rbegin(); place != symbols.rend(); ++place, number /= t.symbols)
+        *place = models::kFirstFreeId + static_cast<int32_t>(number % t.symbols);
+    return {symbols, t.solve(symbols)};
 }
 
 class Data {
 public:
-    Data(const Questions& questions, const Rng& rng)
-        : questions_(questions), rng_(rng), few_(count(questions) == 10 * questions.tested) {
+    Data(const Task& task, const Rng& rng) : task_(task), rng_(rng), few_(count(task) == 10 * task.tested) {
         if (few_)
-            order_ = rng.fork("split").permutation(count(questions));
+            order_ = rng.fork("split").permutation(count(task));
     }
     Pairs batch(int64_t step, int64_t size) const {
         return draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size);
     }
-    Pairs test() const { return draw(rng_.fork("test"), true, questions_.tested); }
+    Pairs test() const { return draw(rng_.fork("test"), true, task_.tested); }
 
 private:
     // Whether a question is for the test only. Where there are few questions (add), exactly as many are as
     // the test has; elsewhere a quarter, chosen by a hash, as in minGPT's demo.
     bool held_out(int64_t number) const {
-        return few_ ? order_[static_cast<std::size_t>(number)] < questions_.tested
+        return few_ ? order_[static_cast<std::size_t>(number)] < task_.tested
                     : rng_.fork("split").bits(static_cast<uint64_t>(number)) % 4 == 0;
     }
     Pairs draw(const Rng& rng, bool test, int64_t size) const {
         Pairs pairs;
         for (uint64_t i = 0; std::ssize(pairs) < size; ++i) {
-            const int64_t drawn = rng.below(i, count(questions_));
+            const int64_t drawn = rng.below(i, count(task_));
             const int64_t number = few_ && test ? static_cast<int64_t>(i) : drawn;  // each of a few, in turn
             if (held_out(number) == test)
-                pairs.push_back(question(questions_, number));
+                pairs.push_back(question(task_, number));
         }
         return pairs;
     }
 
-    Questions questions_;
+    const Task& task_;
     Rng rng_;
     bool few_;
     std::vector<int64_t> order_;
@@ -169,34 +165,30 @@ private:
 
 // ------------------------------------------------------------------------------------------------- models
 
-// Of this shape, with so many positions.
-models::Config shaped(models::Config config, const Questions& q, const Shape& s, int64_t positions) {
-    config.vocabulary = models::kFirstFreeId + q.symbols;
-    config.max_length = positions;
-    config.n_layers = s.layers;
+models::Config config_of(const Task& t, const Recipe& r, autograd::Precision precision) {
+    const bool two_stacks = t.kind == Kind::encoder_decoder;
+    models::Config config = two_stacks               ? models::preset("prenorm")
+                            : t.kind == Kind::causal ? models::gpt2()
+                                                     : models::Config();
+    config.vocabulary = models::kFirstFreeId + t.symbols;
+    config.n_layers = r.layers;
     config.tied = false;
     models::BlockConfig& block = config.block;
-    block.d_model = s.width, block.n_heads = s.heads, block.d_ff = s.d_ff;
-    block.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
-    block.init = s.init;
-    block.precision = s.precision;
-    return config;
-}
-
-models::Config encoder_decoder(const Questions& q, const Shape& s) {
-    models::Config config =
-        shaped(models::preset("prenorm"), q, s, q.length + 1);  // <sos> or <eos> takes one
-    config.src_vocabulary = config.vocabulary;
-    config.n_decoder_layers = s.layers;
-    config.embeddings_tied = false;
-    config.block.dropout.feed_forward = s.dropout;
-    return config;
-}
-
-models::Config one_stack(const models::Config& of, const Questions& q, const Shape& s) {
-    models::Config config = shaped(of, q, s, q.length + q.answer_length - 1);  // the last is never read
-    config.specials = {.never = {models::kPad, models::kSos, models::kUnk}};   // ours, not GPT-2's
-    config.block.scale_embeddings = false;
+    block.d_model = r.width, block.n_heads = r.heads, block.d_ff = r.d_ff;
+    block.dropout = {.embeddings = r.dropout, .sublayers = r.dropout, .attention = r.dropout};
+    block.init = r.init;
+    block.precision = precision;
+    if (two_stacks) {
+        config.src_vocabulary = config.vocabulary;
+        config.n_decoder_layers = r.layers;
+        config.max_length = t.length + 1;  // <sos> or <eos> takes one
+        config.embeddings_tied = false;
+        block.dropout.feed_forward = r.dropout;
+    } else {
+        config.max_length = t.length + t.answer_length - 1;                       // the last is never read
+        config.specials = {.never = {models::kPad, models::kSos, models::kUnk}};  // ours, not GPT-2's
+        block.scale_embeddings = false;
+    }
     return config;
 }
 
@@ -226,12 +218,10 @@ kit::Examples examples(const models::MaskedLanguageModel&, const Pairs& pairs) {
 
 std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const Tokens& questions, int64_t) {
     const autograd::NoGrad no_grad;
-    const Tensor logits = model(questions, models::Mode::eval());  // (B, T, V)
-    const Real* row = logits.data();
-    std::vector<Sequence> all(static_cast<std::size_t>(questions.batch()));
-    for (Sequence& answer : all)
-        for (int64_t t = 0; t < questions.length(); ++t, row += logits.size(2))
-            answer.push_back(static_cast<int32_t>(std::max_element(row, row + logits.size(2)) - row));
+    const Tokens best = argmax(model(questions, models::Mode::eval()));  // (B, T)
+    std::vector<Sequence> all;
+    for (auto row = best.ids().begin(); row != best.ids().end(); row += best.length())
+        all.emplace_back(row, row + best.length());
     return all;
 }
 
@@ -262,38 +252,11 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 template <class Model>
 kit::ReportModel report_model(const Model& model, const models::Batch& text) {
     const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
-    if constexpr (std::is_same_v<Model, models::Transformer>) {
-        const kit::Labels names = kit::token_names(model.config.src_vocabulary, name);
+    const kit::Labels names = kit::token_names(model.config.vocabulary, name);
+    if constexpr (std::is_same_v<Model, models::Transformer>)
         return kit::report_model_of(model, {text}, names, names);
-    } else {
-        return kit::report_model_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
-    }
-}
-
-template <class Model>
-bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
-           const models::RunFolder& folder) {
-    constexpr bool all_at_once = std::is_same_v<Model, models::MaskedLanguageModel>;
-    const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    kit::Objective objective = kit::objective_of(
-        model, [&](int64_t step) { return examples(model, data.batch(step, r.batch)); }, !all_at_once);
-    if (all_at_once)  // no position is masked
-        objective.loss = [logits = objective.logits](const kit::Examples& e, const nn::Mode& mode) {
-            return autograd::cross_entropy(logits(e.inputs, mode), e.targets);
-        };
-    kit::Run run(folder, models::run_model(model),
-                 {.steps = r.steps,
-                  .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
-                  .adam = r.adam,
-                  .clip = r.clip,
-                  .seed = rng.state()},
-                 {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-                  .report_model = report_model(model, models::make_batch({data.test()[0]})),
-                  .objective = objective,
-                  .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
-    while (run.next())
-        run.learn(objective.examples(run.step()), objective);
-    return run.finish();
+    else
+        return kit::report_model_of(model, {text.src}, names);
 }
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which
@@ -323,16 +286,57 @@ int64_t test(const Model& model, const Task& task, const Data& data) {
         for (std::size_t j = i; j < std::min(i + kBatch, all.size()); ++j)
             asked.push_back(all[j].src);
         const std::vector<Sequence> given =
-            answers(model, Tokens::padded(asked, models::kPad), task.questions.answer_length);
+            answers(model, Tokens::padded(asked, models::kPad), task.answer_length);
         for (std::size_t j = 0; j < given.size(); ++j) {
             const bool correct = given[j] == all[i + j].tgt;
             right += correct ? 1 : 0;
             if (i + j == all.size() / 2 || i + j == all.size() - 1)
-                std::cout << "  " << example(asked[j], given[j], task.questions.solve == added)
+                std::cout << "  " << example(asked[j], given[j], task.solve == added)
                           << (correct ? "\n" : "  (wrong)\n");
         }
     }
     return right;
+}
+
+// A model that has learned, and its test.
+struct Outcome {
+    int64_t parameters, right;
+    double seconds;
+};
+
+// None if the run has not ended.
+template <class Model>
+std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe& r, const Rng& rng,
+                             const models::RunFolder& folder) {
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t parameters = nn::parameter_count(model);
+    kit::announce(kit::name() + " " + task.name, parameters, model.config.block.precision);
+    const Data data(task, rng);
+    constexpr bool all_at_once = std::is_same_v<Model, models::MaskedLanguageModel>;
+    const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
+    kit::Objective objective = kit::objective_of(
+        model, [&](int64_t step) { return examples(model, data.batch(step, r.batch)); }, !all_at_once);
+    if (all_at_once)  // no position is masked
+        objective.loss = [logits = objective.logits](const kit::Examples& e, const nn::Mode& mode) {
+            return autograd::cross_entropy(logits(e.inputs, mode), e.targets);
+        };
+    kit::Run run(folder, models::run_model(model),
+                 {.steps = r.steps,
+                  .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
+                  .adam = r.adam,
+                  .clip = r.clip,
+                  .seed = rng.state()},
+                 {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
+                  .report_model = report_model(model, models::make_batch({data.test()[0]})),
+                  .objective = objective,
+                  .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+    while (run.next())
+        run.learn();
+    if (!run.finish())
+        return {};
+    const int64_t right = test(model, task, data);
+    return Outcome{parameters, right,
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
 // ------------------------------------------------------------------------------------------------ program
@@ -345,9 +349,9 @@ struct Settings {
 };
 
 std::string describe(const Recipe& r) {
-    return autograd::join(r.model.layers, r.model.layers == 1 ? " layer, " : " layers, ", r.model.heads,
-                          r.model.heads == 1 ? " head, " : " heads, ", r.model.width, " wide, dropout ",
-                          r.model.dropout, "; ", r.steps, " steps of ", r.batch, ", rate ", r.lr);
+    return autograd::join(kit::counted(r.layers, "layer"), ", ", kit::counted(r.heads, "head"), ", ", r.width,
+                          " wide, dropout ", r.dropout, "; ", r.steps, " steps of ", r.batch, ", rate ",
+                          r.lr);
 }
 
 std::string describe(const Task& task, const Recipe& here) {
@@ -370,40 +374,21 @@ void add_options(kit::Options& options, Settings& s) {
     options.note(models::listed(autograd::mapped(kTasks, in_words), "\n"));
 }
 
-struct Outcome {
-    bool ended = false;
-    int64_t parameters = 0, right = 0;
-    double seconds = 0;
-};
-
-template <class Model>
-Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const Rng& rng,
-              const models::RunFolder& folder) {
-    const auto start = std::chrono::steady_clock::now();
-    const int64_t parameters = nn::parameter_count(model);
-    kit::announce(kit::name() + " " + task.name, parameters, recipe.model.precision);
-    const Data data(task.questions, rng);
-    if (!train(model, recipe, data, rng, folder))
-        return {};
-    const int64_t right = test(model, task, data);
-    return {true, parameters, right,
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
-}
-
-Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const models::RunFolder& folder) {
-    const Questions& q = task.questions;
-    const Rng initial = rng.fork("model");
-    if (task.family == Family::encoder_decoder)
-        return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder);
-    if (task.family == Family::encoder_only)
-        return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng, folder);
-    return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng, folder);
+std::optional<Outcome> learn(const Task& task, const Recipe& r, const Settings& s,
+                             const models::RunFolder& folder) {
+    const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork(task.name), initial = rng.fork("model");
+    const models::Config config = config_of(task, r, kit::precision_of(s.run.precision));
+    if (task.kind == Kind::encoder_decoder)
+        return learn(models::Transformer(config, initial), task, r, rng, folder);
+    if (task.kind == Kind::masked)
+        return learn(models::MaskedLanguageModel(config, initial), task, r, rng, folder);
+    return learn(models::LanguageModel(config, initial), task, r, rng, folder);
 }
 
 std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) {
-    constexpr const char* kFamilies[] = {"encoder-decoder", "encoder-only", "decoder-only"};
-    const std::string right = autograd::join(o.right, '/', task.questions.tested);
-    return kit::left(task.name, 9) + kit::left(kFamilies[static_cast<int>(task.family)], 15) +
+    constexpr const char* kFamilies[] = {"encoder-decoder", "decoder-only", "encoder-only"};  // as in Kind
+    const std::string right = autograd::join(o.right, '/', task.tested);
+    return kit::left(task.name, 9) + kit::left(kFamilies[static_cast<int>(task.kind)], 15) +
            kit::right(kit::grouped(o.parameters), 12) + "  " + kit::left(task.figure, 23) +
            kit::left(right, 11) + (describe(recipe) == describe(task.published) ? "  " : " *") +
            kit::right(kit::number(o.seconds), 8) + '\n';
@@ -447,25 +432,24 @@ void main_program(kit::Options& options) {
         if (!s.names.empty() && std::find(s.names.begin(), s.names.end(), task.name) == s.names.end())
             continue;
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
-        recipe.model.precision = kit::precision_of(s.run.precision);
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
         const models::RunFolder folder("tasks", run_of(task, s), options, task.name);
         s.run.parts = folder.parts;  // of the tasks that have not begun, too
-        Outcome o;
+        std::optional<Outcome> o;
         try {
-            o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);
+            o = learn(task, recipe, s, folder);
         } catch (const kit::Ended& checked) {  // by --check
             if (checked.status > 1)
                 throw;  // nobody reads what the next one would say
             status = std::max(status, checked.status);
             continue;
         }
-        if (!o.ended)
+        if (!o)
             return;
         std::cout << '\n';
-        table += table_row(task, recipe, o);
-        if (o.right < task.questions.required)
+        table += table_row(task, recipe, *o);
+        if (o->right < task.required)
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
     if (s.run.check)

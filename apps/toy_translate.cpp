@@ -2,9 +2,8 @@
 // of standard input. On a terminal it prompts for sentences, and for commands, which begin with a colon.
 #include <iostream>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/new_model.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
@@ -37,9 +36,11 @@ void add_options(kit::Options& options, Settings& s) {
     options.rest("SENTENCE...",
                  "translate each after training; without any, translate standard input line by line",
                  s.words);
-    kit::add_file(options, "--pairs", "en-fr|en-es|FILE",
-                  "what to learn; a file has lines of source<TAB>target", s.pairs,
-                  [](const std::string& pairs) { return kBuiltIn.contains(pairs); });
+    options
+        .add("--pairs", "en-fr|en-es|FILE", "what to learn; a file has lines of source<TAB>target", s.pairs)
+        .may_change()
+        .reads(
+            [](const std::string& text) { return kBuiltIn.contains(text) ? text : kit::whole_name(text); });
     kit::add_preset(options, s.preset);
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {1, 1'000'000'000}).may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr, {0, 1});

@@ -133,9 +133,4 @@ Batch part_of(const Batch& batch, const nn::StepPart& at) {
     return {chosen(batch.src, rows, longest(src, rows)), chosen(batch.tgt, rows, longest(tgt, rows))};
 }
 
-text::MaskedTokens part_of(const text::MaskedTokens& batch, const nn::StepPart& at) {
-    const std::vector<int64_t> lengths = lengths_of(batch.ids);
-    return {part_of(batch.ids, lengths, at), part_of(batch.targets, lengths, at)};
-}
-
 }  // namespace plaingrad::models

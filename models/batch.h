@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/families/transformer.h"
-#include "models/text/mask_tokens.h"
 #include "models/text/tokenizer.h"
 #include "nn/parallel/data_parallel.h"
 
@@ -60,7 +59,6 @@ std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t p
 // of tokens, they keep their rows together.)
 autograd::Tokens part_of(const autograd::Tokens& texts, const nn::StepPart& at);
 Batch part_of(const Batch& batch, const nn::StepPart& at);
-text::MaskedTokens part_of(const text::MaskedTokens& batch, const nn::StepPart& at);
 // The same for a matrix that belongs to texts, of labels or types: its rows are chosen by the lengths of
 // these texts, so that both keep the same rows.
 autograd::Tokens part_of(const autograd::Tokens& tokens, const std::vector<int64_t>& lengths,
@@ -68,7 +66,6 @@ autograd::Tokens part_of(const autograd::Tokens& tokens, const std::vector<int64
 
 inline int64_t row_count(const autograd::Tokens& texts) { return texts.batch(); }
 inline int64_t row_count(const Batch& batch) { return batch.src.batch(); }
-inline int64_t row_count(const text::MaskedTokens& batch) { return batch.ids.batch(); }
 
 // A part of a batch, and which one it is.
 template <class Batch>

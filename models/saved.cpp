@@ -72,7 +72,7 @@ void refuse_without_config(const SavedModel& saved) {
         hugging_face::refuse_others(saved.path);
     const std::string file = model_file(saved.path);
     check_file(is_our_file(nn::checkpoint::read(file)), file,
-               ": a folder is needed, with the config.json of these tensors");
+               ": there is no config.json beside it, which says what these tensors are");
     throw FileError(file + ": there is no config.json beside it; copy it from the folder of its run");
 }
 

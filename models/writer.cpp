@@ -62,8 +62,10 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
         " tokens, and max_length allows ", longest,
         " with what is written; a number of new tokens instead of it (--tokens) has no such limit");
     text::Tokenizer::Stream stream(tokenizer);
+    // An embedding may have more rows than there are tokens: those beyond stand for no text.
+    const auto text_of = [&](int32_t id) { return id < tokenizer.size() ? stream.add(id) : ""; };
     for (int64_t t = 0; t < prompt.prompts.length(); ++t)  // a space may depend on what is before it
-        stream.add(prompt.prompts.at(0, t));
+        text_of(prompt.prompts.at(0, t));
     text::Stops stops(options.stop);
     std::string text;
     const auto pass_on = [&](const std::string& piece) {
@@ -76,10 +78,7 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
         .max_tokens = longest > 0 ? std::min(room, options.max_tokens) : options.max_tokens,
         .slide = !lines,
         .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
-    generate(prompt, rng, of_ids, [&](int64_t, int32_t id) {
-        // An embedding may have more rows than there are tokens: those beyond stand for no text.
-        pass_on(stops.add(id < tokenizer.size() ? stream.add(id) : ""));
-    });
+    generate(prompt, rng, of_ids, [&](int64_t, int32_t id) { pass_on(stops.add(text_of(id))); });
     pass_on(stops.add(stream.finish()));
     pass_on(stops.finish());
     return text;

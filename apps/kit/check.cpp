@@ -1,5 +1,3 @@
-#include "apps/kit/check.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +10,8 @@
 #include <string_view>
 
 #include "apps/kit/picture.h"
-#include "apps/kit/plan.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "autograd/ops.h"
 #include "nn/checkpoint/file.h"

@@ -1,5 +1,3 @@
-#include "apps/kit/insight.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,10 +5,11 @@
 #include <iostream>
 #include <map>
 
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "apps/kit/prompt.h"
 #include "autograd/base/list.h"
 #include "autograd/ops.h"
 #include "nn/checkpoint/utf8.h"
@@ -113,7 +112,7 @@ struct HeadView {
 };
 
 std::vector<HeadView> cross_attention(const models::Transformer& model, const models::Batch& batch,
-                                      const std::function<bool(int64_t t, int64_t s)>& is_right) {
+                                      const std::vector<int64_t>& right) {
     const autograd::NoGrad no_grad;
     nn::Probe seen;
     model(batch.src, batch.read(), nn::Mode::eval(&seen));
@@ -124,8 +123,8 @@ std::vector<HeadView> cross_attention(const models::Transformer& model, const mo
         for (int64_t head = 0; head < weights.size(1); ++head) {
             const autograd::Real* w = weights.data() + head * T * S;
             double sum = 0;
-            for (int64_t i = 0; i < T * S; ++i)
-                sum += is_right(i / S, i % S) ? static_cast<double>(w[i]) / static_cast<double>(S) : 0;
+            for (int64_t t = 0; t < std::ssize(right); ++t)
+                sum += static_cast<double>(w[t * S + right.begin()[t]]) / static_cast<double>(S);
             heads.push_back({layer, head, sum, std::vector<double>(w, w + T * S)});
         }
     }
@@ -135,8 +134,8 @@ std::vector<HeadView> cross_attention(const models::Transformer& model, const mo
 }  // namespace
 
 void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
-                const std::function<bool(int64_t t, int64_t s)>& is_right, const std::string& path) {
-    const std::vector<HeadView> heads = cross_attention(model, batch, is_right);
+                const std::vector<int64_t>& right, const std::string& path) {
+    const std::vector<HeadView> heads = cross_attention(model, batch, right);
     const HeadView& best = *std::max_element(
         heads.begin(), heads.end(), [](const HeadView& a, const HeadView& b) { return a.right < b.right; });
     const auto width = static_cast<std::size_t>(terminal_width(STDOUT_FILENO));
@@ -169,7 +168,13 @@ void show_heads(const models::Transformer& model, const models::Batch& batch, co
     std::cout << (widest(wrapped(large, large.size())) > width ? picture(best, "", Cells::small) : large);
 }
 
-void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o) {
+// Starts to decode the continuation of `last`, or its translation, after what is written of it.
+using Start =
+    std::function<std::unique_ptr<models::Stepper>(const std::string& last, const std::string& written)>;
+
+// :next and :beam. o: of the search, but the user gives its width.
+static void add_commands(Prompt& prompt, const Start& start, const Labels& names,
+                         const models::BeamOptions& o) {
     prompt.commands.push_back({":next",
                                "[TEXT]  the five most probable next tokens, after TEXT if it is given",
                                [=](const std::string& last, const std::string& written) {
@@ -200,7 +205,7 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
 }
 
 Prompt prompt_of(const Translating& t) {
-    Prompt prompt = {.names = token_names(t.source), .read = {}, .answer = {}};
+    Prompt prompt = {.names = token_names(t.source)};
     const Labels source_names = prompt.names, target_names = token_names(t.target);
     const auto tokens = [](const Ids& ids) { return Tokens(1, std::ssize(ids), ids); };
     const auto read = [=](const std::string& sentence) {

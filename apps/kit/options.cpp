@@ -1,13 +1,19 @@
 #include "apps/kit/options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <string_view>
 
 #include "apps/kit/program.h"
 #include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
+#include "autograd/base/version.h"
 #include "autograd/plain.h"
+#include "models/text/lines.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/utf8.h"
 
@@ -31,22 +37,16 @@ T within(const Range<T>& range, std::optional<T> value, const std::string& what,
              ": got '", text, "'"));
 }
 
-// A text that sets the same value.
-std::string text_of(int64_t value) { return std::to_string(value); }
-std::string text_of(double value) { return nn::checkpoint::to_text(value); }
-std::string text_of(bool value) { return value ? "true" : ""; }
-std::string text_of(const std::string& value) { return value; }
-std::string text_of(const Options::Words& files) { return listed(files, ","); }
+std::string text_of(std::monostate) { return ""; }
+std::string text_of(const bool* value) { return *value ? "true" : ""; }
+std::string text_of(const int64_t* value) { return std::to_string(*value); }
+std::string text_of(const double* value) { return nn::checkpoint::to_text(*value); }
+std::string text_of(const std::string* value) { return *value; }
+std::string text_of(const Option::Words* files) { return listed(*files, ","); }
 
 // As on a command line.
 std::string as_words(const Option& row, const char* equals) {
     return row.argument.empty() ? row.name : row.name + equals + row.get();
-}
-
-// A switch that is off, or a word that is missing, is not kept.
-bool is_kept(const Option& row) {
-    return (row.on_resume == OnResume::kept || row.on_resume == OnResume::may_change) &&
-           (row.may_be_empty || !row.get().empty());
 }
 
 }  // namespace
@@ -63,59 +63,79 @@ double parse_real(const std::string& what, const std::string& text, RealRange ra
 
 // ----------------------------------------------------------------------------------------------------- rows
 
-template <class T>
-Option& Options::row(Text name, Text argument, Text help, T& value, const std::function<T(Text)>& parse) {
-    return rows_.emplace_back(
-        Option{name, argument, help, [&value, parse](Text text) { value = parse(text); },
-               [&value] { return text_of(value); }, [&value, old = value] { value = old; }});
+void Option::set(Text given) const {
+    const std::string text = read == nullptr ? given : read(given);
+    if (auto* const on = std::get_if<bool*>(&variable))
+        **on = true;
+    if (auto* const integer = std::get_if<int64_t*>(&variable))
+        **integer = parse_integer(name, text, integers);
+    if (auto* const real = std::get_if<double*>(&variable))
+        **real = parse_real(name, text, reals);
+    if (auto* const word = std::get_if<std::string*>(&variable)) {
+        check_usage(choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end(), name,
+                    " must be one of ", argument, ": got '", text, "'");
+        **word = text;
+    }
+    if (split != nullptr)
+        *words() = split(text);
+    else if (words() != nullptr)
+        words()->push_back(text);
+}
+
+std::string Option::get() const {
+    return std::visit([](auto of) { return text_of(of); }, variable);
+}
+
+void Option::reset() const {
+    const auto set_back = [this](auto of) {
+        if constexpr (std::is_pointer_v<decltype(of)>)
+            *of = std::get<std::remove_pointer_t<decltype(of)>>(usual);
+    };
+    std::visit(set_back, variable);
+}
+
+Option::Words* Option::words() const {
+    auto* const list = std::get_if<Words*>(&variable);
+    return list == nullptr ? nullptr : *list;
+}
+
+// A switch that is off, or a word that is missing, is not kept.
+bool Option::is_kept() const {
+    return (on_resume == OnResume::kept || on_resume == OnResume::may_change) &&
+           (may_be_empty || !get().empty());
 }
 
 Option& Options::add(Text name, Text argument, Text help, int64_t& value, IntegerRange range) {
-    return row<int64_t>(name, argument, help, value,
-                        [=](Text text) { return parse_integer(name, text, range); });
+    return rows_.emplace_back(Option{name, argument, help, &value, value, range});
 }
 Option& Options::add(Text name, Text argument, Text help, double& value, RealRange range) {
-    return row<double>(name, argument, help, value, [=](Text text) { return parse_real(name, text, range); });
+    return rows_.emplace_back(Option{name, argument, help, &value, value, {}, range});
 }
 Option& Options::add(Text name, Text argument, Text help, std::string& value) {
-    return row<std::string>(name, argument, help, value, [](Text text) { return text; });
+    return rows_.emplace_back(Option{name, argument, help, &value, value});
 }
 Option& Options::add(Text name, Text help, bool& value) {
-    return row<bool>(name, "", help, value, [](Text) { return true; });
+    return rows_.emplace_back(Option{name, "", help, &value, value});
 }
 Option& Options::add(Text name, Text help, std::string& value, const Words& choices) {
-    const std::string list = listed(choices, "|");
-    return row<std::string>(name, list, help, value, [=](Text text) {
-        if (std::find(choices.begin(), choices.end(), text) == choices.end())
-            throw UsageError(join(name, " must be one of ", list, ": got '", text, "'"));
-        return text;
-    });
+    return rows_.emplace_back(Option{name, listed(choices, "|"), help, &value, value, {}, {}, choices});
 }
-
 Option& Options::add_each(Text name, Text argument, Text help, Words& texts) {
-    return rows_.emplace_back(Option{name, argument, help, [&texts](Text text) { texts.push_back(text); },
-                                     [] { return ""; }, [&texts] { texts.clear(); }});
+    return rows_.emplace_back(Option{name, argument, help, &texts, texts}).this_call();
+}
+Option& Options::add_files(Text name, Text argument, Text help, Words& files, Words (*split)(Text)) {
+    return rows_.emplace_back(Option{name, argument, help, &files, files, {}, {}, {}, split});
 }
 
-Option& Options::add_files(Text name, Text argument, Text help, Words& files,
-                           const std::function<Words(Text)>& split) {
-    lists_.push_back({name, &files, Rest::files});
-    return row<Words>(name, argument, help, files, split);
-}
-
-Option& Options::preset(Text name, Text help, std::string& value, const Words& choices,
-                        const std::function<void(const Options&)>& apply) {
-    preset_ = &add(name, help, value, choices);
-    preset_choices_ = choices;
-    apply_preset_ = apply;
-    return *preset_;
+Option& Options::preset(Text name, Text help, std::string& value, const Words& choices, Apply apply) {
+    apply_preset_ = std::move(apply);
+    return *(preset_ = &add(name, help, value, choices));
 }
 
 void Options::rest(Text argument, Text help, Words& words, Count count, Rest kind) {
-    lists_[0] = {"", &words, kind};
-    rest_argument_ = argument;
-    rest_help_ = help;
+    rest_ = {"", argument, help, &words, Words()};
     rest_count_ = count;
+    rest_kind_ = kind;
 }
 
 void Options::add_common(int64_t& seed, const std::string& help) {
@@ -124,16 +144,18 @@ void Options::add_common(int64_t& seed, const std::string& help) {
 }
 
 void Options::add_threads() {
-    const auto add_row = [&](const char* name, const char* argument, const char* help, auto set) {
-        rows_.push_back({name, argument, help, set, [] { return ""; }, [] {}});
-        rows_.back().this_call();
-    };
-    add_row("--threads", "N", "number of threads; the results do not depend on it (all processors)",
-            [](const std::string& text) {
-                autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
-            });
-    add_row("--plain", "", "compute each fused op as the textbook composes it: slower, equal up to rounding",
-            [](const std::string&) { static const autograd::Plain until_the_end; });
+    rows_.push_back(
+        {"--threads", "N", "number of threads; the results do not depend on it (all processors)"});
+    rows_.back().this_call().reads([](Text text) {
+        autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
+        return text;
+    });
+    rows_.push_back(
+        {"--plain", "", "compute each fused op as the textbook composes it: slower, equal up to rounding"});
+    rows_.back().this_call().reads([](Text text) {
+        static const autograd::Plain until_the_end;
+        return text;
+    });
 }
 
 Option& Options::add_precision(std::string& precision) {
@@ -186,7 +208,8 @@ Options::Given Options::read(int argc, char** argv, int& i) {
     Option* const row = find(name);
     if (row == nullptr) {
         const Words names = autograd::mapped(rows_, &Option::name);
-        throw UsageError(join("unknown option '", name, "'", suggestion(name, names), " --help lists them"));
+        throw UsageError(join("unknown option '", name, "'", suggestion(name, names), " ", as_called(),
+                              " --help lists them"));
     }
     check_usage(!row->argument.empty() || !has_value, name, " takes no value");
     if (row->argument.empty())
@@ -198,21 +221,27 @@ Options::Given Options::read(int argc, char** argv, int& i) {
 }
 
 void Options::parse(int argc, char** argv) {
-    Words words;
+    const std::string help = as_called() + " --help shows ";
+    const Words commands = autograd::mapped(call_.commands, &Command::name);
+    Words words, none, &rest = rest_.words() != nullptr ? *rest_.words() : none;
     bool options_end = false;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
-            const Words names = autograd::mapped(call_.commands, &Command::name);
-            check_usage(lists_[0].words != nullptr || (!names.empty() && i == 1), "unexpected argument '",
-                        word, "'; --help shows what is possible");
-            check_usage(lists_[0].words != nullptr, "unknown command '", word, "'", suggestion(word, names),
-                        " there are ", listed(names), "; --help shows more");
-            check_usage(!lists_[0].has_files() || !word.empty(), "the name of a file is empty");
+            check_usage(&rest != &none || (!commands.empty() && i == 1), "unexpected argument '", word, "'; ",
+                        help, "what is possible");
+            check_usage(&rest != &none, "unknown command '", word, "'", suggestion(word, commands),
+                        " there are ", listed(commands), "; ", help, "more");
+            check_usage(rest_kind_ < Rest::files || !word.empty(), "the name of a file is empty");
             words.push_back(word);
-        } else if (word == "--help" || word == "-h" || word == "--version") {
-            word == "--version" ? print_version() : print_help();
+        } else if (word == "--version") {
+            std::cout << call_.program.substr(0, call_.program.find(' ')) << " (plaingrad) "
+                      << autograd::version() << '\n';
+            flush_output();
+            throw Ended{};
+        } else if (word == "--help" || word == "-h") {
+            print_help();
             flush_output();
             throw Ended{};
         } else if (word == "--") {
@@ -223,21 +252,28 @@ void Options::parse(int argc, char** argv) {
     }
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
-    Words none, &rest = lists_[0].words != nullptr ? *lists_[0].words : none;
     rest = words;  // a preset may depend on them
     set_all(asked_);
     rest = words;  // and reset them
-    const std::string more = "; " + as_called() + " --help shows more";
-    check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_argument_, more);
-    const Words names = autograd::mapped(call_.commands, &Command::name);
-    check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_argument_,
-                "; given: ", listed(words), words.empty() ? ";" : suggestion(words[0], names),
-                more.substr(1));
+    check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_.argument, "; ", help,
+                "more");
+    check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_.argument,
+                "; given: ", listed(words), words.empty() ? ";" : suggestion(words[0], commands), " ", help,
+                "more");
 }
 
 // -------------------------------------------------------------------------------------------------- resuming
 
-std::string Options::kept() const {
+// The rest, and the rows of files.
+std::vector<Option*> Options::lists() {
+    std::vector<Option*> all = {&rest_};
+    for (Option& row : rows_)
+        if (row.split != nullptr)
+            all.push_back(&row);
+    return all;
+}
+
+std::string Options::kept() {
     std::string lines;
     const auto add = [&](const std::string& line) {
         autograd::check(line.find('\n') == line.npos && nn::checkpoint::find_invalid_utf8(line) == line.npos,
@@ -245,13 +281,13 @@ std::string Options::kept() const {
         lines.append(line).append("\n");
     };
     for (const Option& row : rows_)
-        if (is_kept(row) &&
-            std::none_of(lists_.begin(), lists_.end(), [&](auto& l) { return l.name == row.name; }))
+        if (row.is_kept() && row.split == nullptr)
             add(as_words(row, "="));
-    for (const List& list : lists_) {
+    for (const Option* list : lists()) {
+        const Rest kind = list == &rest_ ? rest_kind_ : Rest::files;
         add("--");
-        for (const std::string& word : list.kind == Rest::this_call ? Words() : *list.words)
-            add(list.kind == Rest::names ? word : std::filesystem::absolute(word).string());
+        for (const std::string& word : kind == Rest::this_call ? Words() : *list->words())
+            add(kind == Rest::names ? word : std::filesystem::absolute(word).string());
     }
     return lines;
 }
@@ -270,6 +306,7 @@ void Options::resume(Text kept, Text path) {
             throw UsageError(join("--resume continues the run with its settings: ", row->name,
                                   " can't be given again", row->reason.empty() ? "" : ", because ",
                                   row->reason, "; these can: ", changeable()));
+    const std::vector<Option*> all_lists = lists();
     std::vector<Words> parts(1);  // settings, and the words of each list
     autograd::TextReader lines(kept);
     for (std::string line; std::getline(lines, line);)
@@ -277,7 +314,7 @@ void Options::resume(Text kept, Text path) {
             parts.emplace_back();
         else
             parts.back().push_back(line);
-    check_file(parts.size() == 1 + lists_.size(), path, ": the settings of its run cannot be read");
+    check_file(parts.size() == 1 + all_lists.size(), path, ": the settings of its run cannot be read");
     std::vector<Given> all;
     for (const std::string& line : parts[0]) {
         const std::size_t equals = std::min(line.find('='), line.size());
@@ -286,7 +323,7 @@ void Options::resume(Text kept, Text path) {
         all.emplace_back(row, line.substr(std::min(equals + 1, line.size())));
     }
     all.insert(all.end(), asked_.begin(), asked_.end());
-    Words* const rest = lists_[0].words;
+    Words* const rest = rest_.words();
     const Words rest_given = rest != nullptr ? *rest : Words();  // a preset may reset everything
     try {
         set_all(all);
@@ -294,21 +331,21 @@ void Options::resume(Text kept, Text path) {
         throw nn::checkpoint::FileError(join(path, ": ", error.what()));
     }
     if (rest != nullptr)
-        *rest = rest_given.empty() && lists_[0].kind != Rest::this_call ? parts[1] : rest_given;
-    if (lists_[0].kind == Rest::model_and_files && rest_given.size() < 2) {
+        *rest = rest_given.empty() && rest_kind_ != Rest::this_call ? parts[1] : rest_given;
+    if (rest_kind_ == Rest::model_and_files && rest_given.size() < 2) {
         check_file(!parts[1].empty(), path, ": the settings of its run cannot be read");
         rest->insert(rest->end(), parts[1].begin() + std::ssize(*rest), parts[1].end());
     }
-    for (std::size_t i = 1; i < lists_.size(); ++i)
+    for (std::size_t i = 1; i < all_lists.size(); ++i)
         if (std::none_of(asked_.begin(), asked_.end(),
-                         [&](auto& given) { return given.first->name == lists_[i].name; }))
-            *lists_[i].words = parts[1 + i];
+                         [&](auto& given) { return given.first == all_lists[i]; }))
+            *all_lists[i]->words() = parts[1 + i];
 }
 
 std::string Options::changed() const {
     Words words;
     for (const Option& row : rows_)
-        if (is_kept(row) && (row.get() != row.base || &row == preset_))
+        if (row.is_kept() && (row.get() != row.base || &row == preset_))
             words.push_back(as_words(row, " "));
     return listed(words, " ");
 }
@@ -327,34 +364,122 @@ void run_command(const std::string& program, int argc, char** argv, const std::v
     commands[0].run(options);
 }
 
-// Processes with other commands would wait for each other, or train with other settings. Only the number of
-// threads may differ.
-static void check_same_command(const std::string& program, int argc, char** argv, nn::Team& team) {
-    std::string words;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i];
-        const bool is_number = word == "--threads";
-        i += is_number ? 1 : 0;
-        if (!is_number && !word.starts_with("--threads="))
-            words += (word.starts_with("--") ? '\n' : ' ') + word;
-    }
-    try {
-        nn::check_same(team, "another program or version", program + " " + nn::build());
-        nn::check_same(team, "another command", words);
-    } catch (const autograd::Error& error) {
-        throw UsageError(error.what());
+// ------------------------------------------------------------------------------------------------- the help
+
+extern const std::string_view help_texts;  // help_texts.txt, compiled in by the Makefile
+
+namespace {
+
+std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
+
+void print_paragraph(const std::string& text, std::size_t indent = 0) {
+    for (const std::string& line : wrapped(text, output_width() - indent))
+        std::cout << std::string(indent, ' ') << line << '\n';
+}
+
+// `left` in a column of this width, and `right` beside it; or below, if `left` is wider.
+void print_row(const std::string& left, const std::string& right, std::size_t width) {
+    std::string line = "  " + left;
+    if (left.size() > width || right.empty())
+        std::cout << std::exchange(line, "") << '\n';
+    for (const std::string& part : wrapped(right, output_width() - width - 4)) {
+        line.resize(width + 4, ' ');
+        std::cout << std::exchange(line, "") << part << '\n';
     }
 }
 
-int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands,
-                Join& join) {
-    const auto body = [&](nn::Team& team) {
-        check_same_command(program, argc, argv, team);
-        run_command(program, argc, argv, commands(), team);
-        return 0;
-    };
-    return run_in_team(program, argv[0], std::ref(body),
-                       join);  // a copy could fail, outside of what reports it
+std::string left_of(const Option& row) {
+    return row.argument.empty() ? row.name : row.name + " " + row.argument;
+}
+
+}  // namespace
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& words) {
+    const std::string* nearest = nullptr;
+    std::size_t least = 3;
+    for (const std::string& candidate : words)
+        if (word.size() < 40)
+            if (const std::size_t d = models::text::edit_distance(word, candidate);
+                d > 0 && d < least && candidate.size() > 2 * d)
+                least = d, nearest = &candidate;
+    return nearest == nullptr ? ";" : "; did you mean " + *nearest + "?";
+}
+
+void Options::print_presets() {
+    std::cout << '\n';
+    const Words usual = autograd::mapped(rows_, [](const Option& row) { return row.get(); });
+    for (const std::string& choice : preset_->choices) {
+        set_all({{preset_, choice}});
+        Words settings;
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (&rows_[i] != preset_ && rows_[i].get() != usual[i])
+                settings.push_back(rows_[i].name + " " + rows_[i].get());
+        print_row(preset_->name + " " + choice,
+                  settings.empty() ? "the values above" : models::listed(settings, " "), 20);
+    }
+}
+
+// `text`, in which "./apps/classify" becomes the name by which the program was called. Without a text, that
+// name and the command, as in "plaingrad-classify train".
+std::string Options::as_called(std::string text) const {
+    const std::string program = call_.program.substr(0, call_.program.find(' '));
+    const std::string here = (program.find('/') == program.npos ? "./apps/" : "./") + program;
+    if (text.empty())
+        text = here + call_.program.substr(program.size());
+    for (std::size_t at = text.find(here); at != text.npos && !called().empty();
+         at = text.find(here, at + called().size()))
+        text.replace(at, here.size(), called());
+    return text;
+}
+
+void Options::print_help() {
+    set_all({});
+    const std::size_t widest_word = std::max({rest_.argument.size(), widest(call_.commands, &Command::name),
+                                              widest(rows_, left_of), std::size_t{9}});  // --version
+    const std::size_t width = std::min<std::size_t>(widest_word, 24);
+    print_paragraph(call_.program + ": " + call_.summary);
+    const std::string words = rest_count_.least > 0 ? " " + rest_.argument : " [" + rest_.argument + "]";
+    std::cout << "\nusage: " << as_called() << " [options]" << (rest_.words() == nullptr ? "" : words)
+              << '\n';
+    if (!call_.commands.empty())
+        std::cout << "       " << as_called() << " COMMAND --help\n\n";
+    for (const Command& command : call_.commands)
+        print_row(command.name, command.summary, width);
+    std::cout << '\n';
+    if (rest_.words() != nullptr)
+        print_row(rest_.argument, rest_.help, width);
+    for (const Option& row : rows_) {
+        const std::string value = row.argument.empty() ? "" : row.get();
+        print_row(left_of(row), value.empty() ? row.help : row.help + " (" + value + ")", width);
+    }
+    print_row("--help", "print this help", width);
+    print_row("--version", "print the version of plaingrad", width);
+    if (preset_ != nullptr)
+        print_presets();
+    if (find("--resume") != nullptr)
+        print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
+                        changeable() + (rest_kind_ >= Rest::files ? ", and files that have moved." : "."));
+    print_texts();
+}
+
+// What help_texts.txt has below the line "# PROGRAM COMMAND".
+void Options::print_texts() const {
+    autograd::TextReader texts{std::string(help_texts)};
+    std::string line, before, paragraph;
+    while (std::getline(texts, line) && line != "# " + call_.program)
+        continue;
+    for (; std::getline(texts, line) && !line.starts_with("# "); before = line)
+        if (line.starts_with("$ "))
+            std::cout << (before.empty() ? "\nexamples:\n  " : "  ") << as_called(line.substr(2)) << '\n';
+        else if (line.starts_with("    "))
+            print_paragraph(line.substr(4), 6);
+        else if (line == "{note}")
+            print_paragraph("\n" + note_);
+        else if (!line.empty())
+            paragraph += (paragraph.empty() ? "\n" : " ") + line;
+        else
+            print_paragraph(std::exchange(paragraph, ""));
+    print_paragraph(paragraph);
 }
 
 }  // namespace plaingrad::kit

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "apps/kit/program.h"
@@ -54,10 +55,16 @@ enum class OnResume {
 
 // A row.
 struct Option {
+    using Words = std::vector<std::string>;
+    using Text = const std::string&;
     std::string name, argument, help;  // no argument: a switch
-    std::function<void(const std::string&)> set;
-    std::function<std::string()> get;  // a text that sets the same value
-    std::function<void()> reset;       // back to the default
+    std::variant<std::monostate, bool*, int64_t*, double*, std::string*, Words*> variable = {};
+    std::variant<std::monostate, bool, int64_t, double, std::string, Words> usual = {};  // its default
+    IntegerRange integers = {};
+    RealRange reals = {};
+    Words choices = {};                   // the only texts that it can have; none: any
+    Words (*split)(Text) = nullptr;       // finds the names of files in a text
+    std::string (*read)(Text) = nullptr;  // called with each text that is given; returns what it means
     bool may_be_empty = false;  // else an empty text is refused: it often comes from an unset shell variable
     OnResume on_resume = OnResume::kept;
     std::string reason = {};  // why it can't change, if one would expect that it can
@@ -67,7 +74,14 @@ struct Option {
     Option& this_call() { return on_resume = OnResume::this_call, *this; }
     Option& new_run() { return on_resume = OnResume::new_run, *this; }
     Option& allow_empty() { return may_be_empty = true, *this; }
-    Option& can_not_change(const std::string& why) { return reason = why, *this; }
+    Option& can_not_change(Text why) { return reason = why, *this; }
+    Option& reads(std::string (*what)(Text)) { return read = what, *this; }
+
+    void set(Text text) const;
+    std::string get() const;  // a text that sets the same value
+    void reset() const;       // back to the default
+    Words* words() const;     // of a list; else null
+    bool is_kept() const;
 };
 
 class Options;
@@ -109,8 +123,9 @@ struct Call {
 
 class Options {
 public:
-    using Words = std::vector<std::string>;
-    using Text = const std::string&;
+    using Words = Option::Words;
+    using Text = Option::Text;
+    using Apply = std::function<void(const Options& given)>;
 
     explicit Options(Call call) : team(call.team), call_(std::move(call)) {}
     Options(Options&&) = default;  // no copies: rows point to each other
@@ -123,16 +138,13 @@ public:
     Option& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
     // May be given several times: each adds one.
     Option& add_each(Text name, Text argument, Text help, Words& texts);
-    // Files, whose names `split` finds in the argument, or one. A checkpoint keeps absolute names.
-    Option& add_files(
-        Text name, Text argument, Text help, Words& files,
-        const std::function<Words(Text)>& split = [](Text file) { return Words{file}; });
+    // Files, whose names `split` finds in the argument. A checkpoint keeps absolute names.
+    Option& add_files(Text name, Text argument, Text help, Words& files, Words (*split)(Text));
     // One of a few words. `apply` sets the other variables to this preset's values; then those that were
     // given are set.
-    Option& preset(Text name, Text help, std::string& value, const Words& choices,
-                   const std::function<void(const Options&)>& apply);
+    Option& preset(Text name, Text help, std::string& value, const Words& choices, Apply apply);
     // Other defaults, if a setting was given that asks for them.
-    void defaults(const std::function<void(const Options&)>& apply) { apply_preset_ = apply; }
+    void defaults(Apply apply) { apply_preset_ = std::move(apply); }
     // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
     // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume,
     // the first can be given alone.
@@ -169,7 +181,7 @@ public:
 
     // The settings of a run, for its checkpoint. One setting per line, --steps=9 or --lower-case; then "--"
     // and the positional arguments; then, for each row of files, "--" and the files.
-    std::string kept() const;
+    std::string kept();
     // Sets everything to what a checkpoint keeps, and then to what was given. Throws UsageError for what
     // can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
     void resume(Text kept, Text path);
@@ -179,20 +191,12 @@ public:
 
 private:
     using Given = std::pair<Option*, std::string>;
-    struct List {
-        std::string name;  // of the row, "" for the rest
-        Words* words = nullptr;
-        Rest kind = Rest::this_call;
-        bool has_files() const { return kind == Rest::files || kind == Rest::model_and_files; }
-    };
-    template <class T>
-    Option& row(Text name, Text argument, Text help, T& value, const std::function<T(Text)>& parse);
     Option* find(Text name);
     Given read(int argc, char** argv, int& i);
     void set_all(std::vector<Given> given);
+    std::vector<Option*> lists();
     void print_help();
     void print_texts() const;
-    void print_version() const;
     void print_presets();
 
     Call call_;
@@ -200,11 +204,11 @@ private:
     std::vector<Given> asked_;  // on the command line
     std::vector<Given> given_;  // by the checkpoint, then on the command line
     Option* preset_ = nullptr;
-    Words preset_choices_;
-    std::function<void(const Options&)> apply_preset_;
-    std::vector<List> lists_{1};  // the rest, and the rows of files
-    std::string note_, rest_argument_, rest_help_;
+    Apply apply_preset_;
+    Option rest_ = {};  // the words beside the options
+    Rest rest_kind_ = Rest::this_call;
     Count rest_count_;
+    std::string note_;
     bool is_shared_ = false;
 };
 
@@ -212,9 +216,11 @@ private:
 // no command, runs the first of `commands`, which has no name, with all words.
 void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
                  nn::Team& team = nn::alone());
-// The whole `main` of a program: the same within `run` (apps/kit/program.h), where the commands are made,
-// too: that takes memory.
-int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands,
+// The whole `main` of a program: the same within `run` (apps/kit/program.h), in each of the processes that
+// mpirun has started together, or in the only one. Of several, the first one speaks. If one of them fails, it
+// says so and all of them end. `join` makes the team.
+using Join = std::unique_ptr<nn::Team>();
+int run_program(const std::string& program, int argc, char** argv, Commands (*commands)(),
                 Join& join = nn::join_team);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".

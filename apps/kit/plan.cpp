@@ -1,5 +1,3 @@
-#include "apps/kit/plan.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
 #include "nn/parallel/data_parallel.h"
@@ -85,14 +84,11 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
     const auto sums = static_cast<double>(
         parallel.parts() > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
     const double activations = plan.activations / static_cast<double>(parallel.parts());
-    const double sum = weights + (3 + sums) * learning + std::max(activations, plan.decoding);
+    const double sum = weights + (3 + sums) * learning + activations;
     std::string text = join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ",
                             mib(weights), " MiB, gradients ", mib(learning), ", optimizer ",
                             mib(2 * learning), sums > 0 ? ", sums over parts " + mib(sums * learning) : "",
-                            ", activations about ", mib(activations));
-    if (plan.decoding > 0)
-        text += join(" or decoding ", mib(plan.decoding));
-    text += join(": ", mib(sum), " MiB");
+                            ", activations about ", mib(activations), ": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
     // last.safetensors also holds two numbers per weight for the optimizer. A new file is written beside the
     // old one. Half a MiB makes mib() round up.
@@ -101,15 +97,6 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
         text += join("; files up to ", mib(weights * static_cast<double>(plan.files - 1) + last + half),
                      " MiB, and ", mib(last + half), " more while one is replaced");
     say(text);
-}
-
-// "4 processes, 2 parts in each; "
-static std::string about_sharing(const nn::DataParallel& parallel) {
-    const int64_t size = parallel.team().size(), least = parallel.parts() / size;
-    const bool is_even = parallel.parts() % size == 0;
-    return size == 1 ? ""
-                     : join(size, " processes, ", is_even ? "" : join(least, " or "),
-                            counted(least + (is_even ? 0 : 1), "part"), " in each; ");
 }
 
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
@@ -122,8 +109,7 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
         const auto start = std::chrono::steady_clock::now();
         nn::Gradients gradients(parallel);
         for (const auto& part : models::own_parts(parallel, 1, batch, 1))
-            if (without_padding(part.targets) > 0)  // a part may have no mask to fill
-                gradients.backward(plan.objective(part, nn::Mode::train(autograd::Rng(0))), part);
+            gradients.backward(plan.objective(part, nn::Mode::train(autograd::Rng(0))), part);
         const nn::StepGradient found = gradients.sum();
         if (i == 1)
             tokens = seconds = measured = 0;
@@ -136,7 +122,9 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
     char clock[60];
     std::strftime(clock, sizeof clock, "%H:%M on %d %B %Y", std::localtime(&end));
-    say(join(about_sharing(parallel),
+    const std::string shared =
+        join(counted(parallel.parts(), "part"), " in ", parallel.team().size(), " processes; ");
+    say(join(parallel.team().size() > 1 ? shared : "",
              "speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
              counted(steps, "step"), ": ", duration(left), plan.validates ? " without validation" : "",
              ", until ", clock, plan.validates ? " at the earliest" : ""));
@@ -208,42 +196,6 @@ std::string Progress::curve(int width) const {
     for (std::size_t i = columns.size(); i < static_cast<std::size_t>(width); ++i)
         text += "·";
     return text + " ";
-}
-
-namespace {
-
-// The line of `loading`, which also goes away when loading throws.
-struct LoadingLine {
-    LoadingLine() = default;
-    LoadingLine(LoadingLine&&) = delete;
-    ~LoadingLine() { clear(); }
-    void show(const std::string& text) {
-        std::cerr << '\r' + text + "\033[K" << std::flush;
-        open = true;
-    }
-    void clear() {
-        if (std::exchange(open, false))
-            std::cerr << "\r\033[K" << std::flush;
-    }
-    bool open = false;
-};
-
-}  // namespace
-
-std::function<void(int64_t, int64_t)> loading(const std::string& path) {
-    constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
-    if (!is_terminal(STDERR_FILENO))
-        return {};
-    return [what = as_line(path), line = std::make_shared<LoadingLine>(), drawn = Clock::time_point()](
-               int64_t done, int64_t all) mutable {
-        if (all < kLarge || (done < all && Clock::now() - drawn < kRedraw))
-            return;
-        drawn = Clock::now();
-        if (done == all)
-            return line->clear();
-        line->show(
-            join(what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion), " million numbers"));
-    };
 }
 
 }  // namespace plaingrad::kit

@@ -116,11 +116,29 @@ void handle_signals(void (*handler)(int)) {
 
 }  // namespace
 
-int run_in_team(const std::string& program, const char* called,
-                const std::function<int(nn::Team& team)>& body, Join& join) {
+// Processes with other commands would wait for each other, or train with other settings. Only the number of
+// threads may differ.
+static void check_same_command(const std::string& program, int argc, char** argv, nn::Team& team) {
+    std::string words;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const bool is_number = word == "--threads";
+        i += is_number ? 1 : 0;
+        if (!is_number && !word.starts_with("--threads="))
+            words += (word.starts_with("--") ? '\n' : ' ') + word;
+    }
+    try {
+        nn::check_same(team, "another program or version", program + " " + nn::build());
+        nn::check_same(team, "another command", words);
+    } catch (const autograd::Error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+int run_program(const std::string& program, int argc, char** argv, Commands (*commands)(), Join& join) {
     std::unique_ptr<nn::Team> team;
     bool all_end = false;  // of themselves: no error has stopped one of them
-    const auto joins = [&] {
+    const auto work = [&] {
         if (nn::started_rank() > 0)
             be_silent();
         try {
@@ -133,8 +151,10 @@ int run_in_team(const std::string& program, const char* called,
         }
         autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         divide_processors(*team);
+        check_same_command(program, argc, argv, *team);
         try {
-            return body(*team);
+            run_command(program, argc, argv, commands(), *team);
+            return 0;
         } catch (const Ended& ended) {
             all_end = ended.status != 128 + SIGPIPE;
             throw;
@@ -143,7 +163,7 @@ int run_in_team(const std::string& program, const char* called,
             throw;
         }
     };
-    const int status = run(program, called, joins);
+    const int status = run(program, argv[0], work);
     all_end =
         all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
     if (team && team->size() > 1 && !all_end)

@@ -19,12 +19,6 @@ namespace plaingrad::kit {
 // argv[0], for usage texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
 
-// The same in each of the processes that mpirun has started together, or in the only one. Of several, the
-// first one speaks. If one of them fails, it says so and all of them end. `join` makes the team.
-using Join = std::unique_ptr<nn::Team>();
-int run_in_team(const std::string& program, const char* called,
-                const std::function<int(nn::Team& team)>& body, Join& join = nn::join_team);
-
 // How many processes of the team run on this machine.
 int processes_here();
 

@@ -28,16 +28,16 @@ void report_replaced(const std::string& where, int64_t bytes) {
             autograd::join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes)));
 }
 
-void for_each_line(std::istream& in, const std::string& name,
-                   const std::function<void(const std::string& line, const std::string& where)>& f) {
-    std::string line;
-    for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
-        const std::string where = autograd::join(name, ":", number);
+std::vector<std::string> given_texts(const std::vector<std::string>& words) {
+    for (std::size_t i = 1; i < words.size(); ++i)
+        check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
+    std::vector<std::string> texts;
+    for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
-        line = models::text::clean_line(line, where, replaced);
-        report_replaced(where, replaced);
-        f(line, where);
+        texts.push_back(models::text::replace_invalid_utf8(words[i], replaced));
+        report_replaced("the command line", replaced);
     }
+    return texts;
 }
 
 bool can_prompt() {

@@ -4,22 +4,39 @@
 
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "apps/kit/report.h"
+#include "models/decoding/decoding.h"
+#include "models/text/lines.h"
 #include "models/text/tokenizer.h"
+#include "models/writer.h"
 
 namespace plaingrad::kit {
 
 // Says on standard error how many bytes were not text, if any.
 void report_replaced(const std::string& where, int64_t bytes);
 
+// The texts of a command line, without its first word: bytes that are not text become U+FFFD, and are
+// reported. Throws UsageError for an empty one.
+std::vector<std::string> given_texts(const std::vector<std::string>& words);
+
 // Calls f(line, where) for each line of a stream, where is "standard input:3" if that is its name. Bytes that
 // are not text become U+FFFD, and are reported. Throws Error for a line that is no text (text::clean_line).
 // std::cin needs std::ios::sync_with_stdio(false): otherwise a read error looks like the end of the input.
-void for_each_line(std::istream& in, const std::string& name,
-                   const std::function<void(const std::string& line, const std::string& where)>& f);
+template <class F>
+void for_each_line(std::istream& in, const std::string& name, const F& f) {
+    std::string line;
+    for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
+        const std::string where = autograd::join(name, ":", number);
+        int64_t replaced = 0;
+        line = models::text::clean_line(line, where, replaced);
+        report_replaced(where, replaced);
+        f(line, where);
+    }
+}
 
 // A line as the model reads it, and what it has never seen there.
 struct Reading {
@@ -29,11 +46,13 @@ struct Reading {
 };
 
 struct Prompt {
-    std::string noun = "token";      // what it knows
-    std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
-    std::function<Reading(const std::string& line)> read;
+    std::string noun = "token";           // what it knows
+    std::vector<std::string> names = {};  // of its ids: the special ones, and the words; or none to be listed
+    std::function<Reading(const std::string& line)> read = [](const std::string& line) {
+        return Reading{line};
+    };
     // Prints to standard output. where: the line's place, for messages.
-    std::function<void(const std::string& text, const std::string& where)> answer;
+    std::function<void(const std::string& text, const std::string& where)> answer = {};
     bool tabs = false;  // whether a line may have tabs
 
     struct Command {
@@ -58,5 +77,46 @@ void converse(Prompt p);
 // Answers these lines or, without any, what is typed or else each line of standard input. What is unknown in
 // a line that nobody typed is told on standard error, with the first of the names.
 void answer_all(const Prompt& p, const std::vector<std::string>& lines);
+
+// ----------------------------------------------------------- what shows how a model came to its answer
+
+// "  0.9312  bonjour", a line each.
+std::string listed(const std::vector<std::pair<std::string, double>>& probabilities);
+
+// Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
+// left.
+std::string attention_picture(const autograd::Tensor& weights, const Labels& rows, const Labels& columns);
+// To standard output: the cross-attention of a batch of one, every head small, and large the one with most of
+// its weight where each target position should look: right[t] is its source position. path: what these are,
+// in words. names: of the ids.
+void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
+                const std::vector<int64_t>& right, const std::string& path);
+// The mean of the heads, of the last layer of a model with one stack.
+template <class Model, class TokensOf>
+Prompt::Command attention_command(const Model& model, const Labels& names, const TokensOf& tokens) {
+    return {":attention", "where it looked (last layer, mean of the heads)",
+            [=, &model](const std::string& last, const std::string&) {
+                autograd::check(!last.empty(), "first type a text");
+                const autograd::Tokens text = tokens(last);
+                nn::Probe seen;
+                model(text, nn::Mode::eval(&seen));
+                const Labels labels = names_of(text.ids(), names);
+                return attention_picture(seen.of(model.backbone.encoder.layers.back().self_attention), labels,
+                                         labels);
+            }};
+}
+
+// :next, :beam and :attention of a model that continues a text. Of a text longer than the model's context
+// they read the end, as writing does.
+void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names);
+// How a translator, which outlives its prompt, comes from one text to the other.
+struct Translating {
+    const models::Transformer& model;
+    const models::text::Tokenizer &source, &target;
+    models::BeamOptions search = {};
+    bool ends = false;  // an end is behind each source, as in its training
+};
+// All but `read` and `answer`.
+Prompt prompt_of(const Translating& t);
 
 }  // namespace plaingrad::kit

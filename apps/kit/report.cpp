@@ -6,8 +6,8 @@
 #include <ctime>
 #include <fstream>
 
-#include "apps/kit/plan.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
@@ -125,8 +125,8 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
     return texts;
 }
 
-Recorder::Recorder(ReportModel report_model, int64_t steps, const std::string& earlier, int64_t done)
-    : model_(std::move(report_model)), steps_(steps) {
+Recorder::Recorder(const RunPlan& plan, int64_t steps, const std::string& earlier, int64_t done)
+    : plan_(plan), model_(plan.report_model), steps_(steps) {
     autograd::TextReader lines(earlier);
     for (std::string line; std::getline(lines, line);)
         try {
@@ -169,10 +169,9 @@ void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::s
     add("call", step, {{"facts", facts}, {"settings", settings}, {"seconds", times}});
 }
 
-void Recorder::scores(int64_t step) {
-    if (model_.scores)
-        for (const auto& [name, value] : model_.scores())
-            add("score", step, {{"name", name}, {"value", brief(value)}});
+void Recorder::score(int64_t step, const Scores& scores) {
+    for (const auto& [name, value] : scores)
+        add("score", step, {{"name", name}, {"value", brief(value)}});
 }
 
 // Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
@@ -203,7 +202,7 @@ bool Recorder::snapshot(int64_t step) {
     int64_t bytes = 0, shown = 0;
     for (std::size_t i = 0; i < model_.texts.size(); ++i) {
         nn::Probe seen;
-        model_.texts[i].pass(nn::Mode::eval(&seen));
+        plan_.objective.logits(model_.texts[i].inputs, nn::Mode::eval(&seen));
         if (i == 0)
             shown = positions_that_fit(seen);
         for (const nn::NamedModule& m : model_.modules) {
@@ -233,11 +232,11 @@ bool Recorder::snapshot(int64_t step) {
          {"activations", values},
          {"weights", weights}});
     embedding(step);
-    if (model_.samples)
-        for (const std::string& text : model_.samples())
-            add("sample", step, {{"text", text}});
-    if (model_.confusion)
-        add("confusion", step, {{"classes", model_.classes}, {"counts", model_.confusion()}});
+    const Answers answers = model_.answers ? model_.answers() : Answers();
+    for (const std::string& text : answers.samples)
+        add("sample", step, {{"text", text}});
+    if (!answers.confusion.empty())
+        add("confusion", step, {{"classes", model_.classes}, {"counts", answers.confusion}});
     return true;
 }
 
@@ -345,17 +344,16 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
         const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
-        s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
-                           [=, &model](const nn::Mode& mode) { model(src, read, mode); }});
+        s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names), {src, read}});
     }
-    s.samples = [=, &model] {
+    s.answers = [=, &model] {
         Labels lines;
         for (const models::Batch& text : texts) {
             const std::vector<int32_t> ids = models::greedy(*model.start(text.src), text.tgt.length())[0].ids;
             lines.push_back(models::listed(names_of(text.src.ids(), names), " ") + "  ->  " +
                             models::listed(names_of(ids, target_names), " "));
         }
-        return lines;
+        return Answers{lines};
     };
     return s;
 }
@@ -363,7 +361,7 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
 Report::Report(const models::Run& run, const RunPlan& plan)
     : run_(run),
       wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(plan.report_model, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
+      recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
     if (!run.folder.run.report.empty())
@@ -387,11 +385,11 @@ Report::Report(const models::Run& run, const RunPlan& plan)
     recorder_.after_step(run.training.adam.steps());  // kept with the first checkpoint, if one can be written
 }
 
-void Report::after_step(const nn::StepReport& step) {
+void Report::after_step(const nn::StepReport& step, const Scores& scores) {
     if (!wanted_)
         return;
     if (step.validation)
-        recorder_.scores(step.step);
+        recorder_.score(step.step, scores);
     const bool last = step.step == run_.last() || interrupted() || run_.has_ended();
     const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
     if (!snapshot && !last && !step.validation)

@@ -31,10 +31,16 @@ namespace plaingrad::kit {
 using Labels = std::vector<std::string>;
 using Scores = std::vector<std::pair<std::string, double>>;
 
-// A text at which the page looks: its tokens as the model reads them, and a pass over it.
+// A text at which the page looks: its tokens, and what the model reads.
 struct ReportText {
     Labels source, target = {};  // target: of an encoder-decoder
-    std::function<void(const nn::Mode& mode)> pass = {};
+    std::vector<autograd::Tokens> inputs = {};
+};
+
+// What the model says at a snapshot: lines, and how often it gave a text of this class that label.
+struct Answers {
+    Labels samples = {};
+    std::vector<std::vector<int64_t>> confusion = {};  // [true class][predicted class]
 };
 
 // What the recorder knows about a model, which must outlive it.
@@ -42,12 +48,10 @@ struct ReportModel {
     std::vector<nn::NamedModule> modules = {};
     std::vector<nn::NamedParameter> parameters = {};
     std::vector<ReportText> texts = {};
-    autograd::Tensor embedding = {};       // (V, d_model)
-    Labels tokens = {};                    // of its rows; those in <> are special and not shown
-    std::function<Labels()> samples = {};  // what the model writes now; asked at each snapshot
-    std::function<Scores()> scores = {};   // BLEU, ...; asked after validations
-    Labels classes = {};                   // of a classifier, with:
-    std::function<std::vector<std::vector<int64_t>>()> confusion = {};  // [true class][predicted class]
+    autograd::Tensor embedding = {};  // (V, d_model)
+    Labels tokens = {};               // of its rows; those in <> are special and not shown
+    Labels classes = {};              // of a classifier
+    std::function<Answers()> answers = {};
 };
 template <class Model>
 ReportModel about(const Model& model, const autograd::Tensor& embedding, const Labels& tokens) {
@@ -64,11 +68,13 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
 
 std::string base64(const std::string& bytes);
 
+struct RunPlan;
+
 class Recorder {
 public:
-    // earlier: the lines of a run that is resumed after step `done`. Those of later steps are dropped, as
-    // they will come again.
-    Recorder(ReportModel report_model, int64_t steps, const std::string& earlier = "", int64_t done = 0);
+    // The plan outlives it. earlier: the lines of a run that is resumed after step `done`. Those of later
+    // steps are dropped, as they will come again.
+    Recorder(const RunPlan& plan, int64_t steps, const std::string& earlier = "", int64_t done = 0);
 
     // To be called after each step, and before the first one with 0. Takes a snapshot if one is due: ten in
     // the whole run, or fewer, of fewer positions, if the attention of many heads would make the page too
@@ -79,7 +85,7 @@ public:
     // and the seconds that each layer takes in a training step.
     void call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
               const std::map<std::string, double>& seconds = {});
-    void scores(int64_t step);
+    void score(int64_t step, const Scores& scores);
 
     std::string lines() const;
 
@@ -95,7 +101,8 @@ private:
              const std::vector<nn::checkpoint::JsonText::Member>& members);
     void embedding(int64_t step);
 
-    ReportModel model_;
+    const RunPlan& plan_;
+    const ReportModel& model_;
     int64_t steps_, snapshots_ = 10, last_ = -1;
     std::vector<Row> rows_;
 };
@@ -119,8 +126,7 @@ ReportModel report_model_of(const Model& model, const std::vector<autograd::Toke
                             const Labels& names) {
     ReportModel s = about(model, model.backbone.embedding.tokens.table, names);
     for (const autograd::Tokens& text : as_in_a_batch(texts, 64))
-        s.texts.push_back(
-            {names_of(text.ids(), names), {}, [=, &model](const nn::Mode& mode) { model(text, mode); }});
+        s.texts.push_back({names_of(text.ids(), names), {}, {text}});
     return s;
 }
 
@@ -137,8 +143,6 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
 // Before a page is written: throws Error if this file cannot be, or if it is something else than such a page.
 void check_page(const std::string& file);
 
-struct RunPlan;
-
 // Records a run that has a folder or a page, and writes both: the page at the end, and whenever the run goes
 // on after a snapshot or a validation. Does nothing for others.
 class Report {
@@ -146,8 +150,8 @@ public:
     // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
     Report(const models::Run& run, const RunPlan& plan);
 
-    // To be called after each step, before a checkpoint is written.
-    void after_step(const nn::StepReport& step);
+    // To be called after each step, before a checkpoint is written. scores: of its validation, if any.
+    void after_step(const nn::StepReport& step, const Scores& scores = {});
 
 private:
     const models::Run& run_;

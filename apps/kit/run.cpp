@@ -28,11 +28,11 @@ void add_report_options(Options& options, models::RunSettings& run) {
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
         .this_call()
-        .set = [&run](const std::string& file) {
-        if (nn::started_rank() == 0)
-            check_page(file);  // before hours of training
-        run.report = file;
-    };
+        .reads([](const std::string& file) {
+            if (nn::started_rank() == 0)
+                check_page(file);  // before hours of training
+            return file;
+        });
 }
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -57,14 +57,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
     add_report_options(options, run);
 }
 
-Option& add_file(Options& options, const std::string& name, const std::string& argument,
-                 const std::string& help, std::string& file, bool (*is_no_file)(const std::string& text)) {
-    Option& row = options.add(name, argument, help, file).may_change();
-    row.set = [=, &file](const std::string& text) {
-        file = is_no_file(text) ? text : fs::absolute(text).string();
-    };
-    return row;
-}
+std::string whole_name(const std::string& file) { return fs::absolute(file).string(); }
 
 Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
     : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
@@ -114,7 +107,7 @@ void Run::has_validated(bool better) {
 
 void Run::will_save(const nn::StepReport& report) {
     if (report_)
-        report_->after_step(report);
+        report_->after_step(report, scores);
 }
 
 bool Run::ends() {
@@ -182,11 +175,12 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && models::is_of_others(words[0])) {
+    const bool is_model = print_folder != nullptr &&
+                          (!fs::is_directory(words[0], none) || exists(in_folder(words[0], "config.json")));
+    if (is_model)
         print_folder(words[0]);
-        if (!exists(in_folder(words[0], "last.safetensors")))
-            return;
-    }
+    if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
+        return;
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const std::string& name : nn::checkpoint::names_in(words[0], none))
@@ -196,7 +190,8 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");
-        autograd::check(print_run(program, run, train), run, ": this folder has no run of ", program);
+        autograd::check(print_run(program, run, train) || is_model, run, ": this folder has no run of ",
+                        program);
     }
 }
 

@@ -1,5 +1,6 @@
-// A training run on the terminal, the same for every program: its plan, a progress line, a line for
-// each validation, Ctrl-C, and how to resume it.
+// A training run on the terminal, the same for every program: its plan before the first step (memory, disk
+// space, and when it will end), --check, a progress line with the curve of the loss, a line for each
+// validation, Ctrl-C, and how to resume it.
 //
 //     Settings s;                                          // with a models::RunSettings
 //     add_train_options(options, s);                       // with kit::add_run_options
@@ -13,12 +14,14 @@
 //         test(model);
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "apps/kit/options.h"
-#include "apps/kit/plan.h"
-#include "apps/kit/program.h"
 #include "apps/kit/report.h"
+#include "models/config.h"
+#include "models/families/transformer.h"
 #include "models/runs/run.h"
 
 namespace plaingrad::kit {
@@ -28,12 +31,134 @@ void add_report_options(Options& options, models::RunSettings& run);
 // The same, and --save, --resume, --save-every, --stop-after, --parts, --precision.
 void add_run_options(Options& options, models::RunSettings& run);
 
-// The name of a file, which a run keeps as an absolute one, and which may be given again, as the file may
-// have moved. Or a text that is no name: is_no_file says which.
-Option& add_file(
-    Options& options, const std::string& name, const std::string& argument, const std::string& help,
-    std::string& file,
-    bool (*is_no_file)(const std::string& text) = [](const std::string&) { return false; });
+// The absolute name of a file: what a row keeps of one (Option::reads), as a run may be resumed elsewhere.
+std::string whole_name(const std::string& file);
+
+// ------------------------------------------------------------------------------------- what is learned
+
+// Texts as a model reads them, and what it should answer.
+struct Examples {
+    std::vector<autograd::Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
+    autograd::Tokens targets;              // (B, T), one for each position; or (B, 1)
+};
+// Only the first of the inputs decides about the rows.
+Examples part_of(const Examples& batch, const nn::StepPart& at);
+inline int64_t row_count(const Examples& batch) { return batch.targets.batch(); }
+Examples examples_of(const models::Batch& batch);     // with teacher forcing
+Examples examples_of(const autograd::Tokens& texts);  // each position predicts the next one
+
+inline int64_t without_padding(const autograd::Tokens& tokens) {
+    return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
+}
+
+// What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it,
+// and the plan takes its time.
+struct Objective {
+    using Inputs = std::vector<autograd::Tokens>;
+
+    std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
+    std::function<autograd::Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
+    std::function<Examples(int64_t step)> examples = {};  // the run's batch of that step
+    bool causal = true;  // position t of the last input, and what precedes it, predicts target t
+
+    // The loss of a part of a step; nothing for one without a target.
+    nn::StepLoss operator()(const Examples& part, const nn::Mode& mode) const {
+        const int64_t terms = without_padding(part.targets);
+        return terms == 0
+                   ? nn::StepLoss()
+                   : nn::StepLoss{loss(part, mode), causal ? terms : without_padding(part.inputs[0]), terms};
+    }
+};
+template <class Model, class ExamplesOf = Examples (*)(int64_t)>
+Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool causal = true) {
+    const auto logits = [&model](const Objective::Inputs& in, const nn::Mode& mode) {
+        if constexpr (std::is_same_v<Model, models::Transformer>)
+            return model(in[0], in[1], mode);
+        else
+            return model(in[0], mode);
+    };
+    const Model* const of = &model;  // captured where it is used
+    const auto loss = [=](const Examples& e, const nn::Mode& mode) {
+        if constexpr (std::is_same_v<Model, models::Transformer>)
+            return of->loss(e.inputs[0], e.inputs[1], e.targets, mode);
+        else if constexpr (requires { of->loss(e.inputs[0], e.targets, mode); })
+            return of->loss(e.inputs[0], e.targets, mode);
+        else
+            return cross_entropy(logits(e.inputs, mode), e.targets);
+    };
+    return {logits, loss, examples, causal};
+}
+
+// ------------------------------------------------------------------------------------------- the plan
+
+struct RunPlan {
+    double activations = 0;  // bytes, of the largest batch
+    double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
+    int64_t files = 3;       // how many models the folder will hold
+    const char* advice = "a smaller --batch needs less";
+    std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
+    bool validates = false;      // which takes time that the plan cannot know
+    ReportModel report_model = {};  // what a page about the run shows (report.h)
+    Objective objective = {};       // what is learned
+    bool pretrained = false;        // whether the model has learned before: then its first loss may be small
+    double learning_rate = 0;       // the highest one
+    int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
+
+    // The loss of a step's batch, without the step.
+    autograd::Tensor try_batch(int64_t step) const {
+        return objective.loss(objective.examples(step), nn::Mode::train(autograd::Rng(0)));
+    }
+};
+
+// Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
+// vectors of d_model and one of d_ff, or two of a gated feed-forward; and the logits of 512 positions. The
+// seven and the 512 are measured.
+double activation_bytes(const models::Config& config, int64_t tokens);
+
+// Before a model is built: throws UsageError unless the width is a multiple of the heads, and Error if there
+// is not enough memory to train so many parameters, which models::least_parameters knows.
+void check_heads(int64_t d_model, int64_t heads);
+void check_memory(double parameters);
+void check_memory_to_open(double bytes);  // the same for weights that are only used
+
+// Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
+// estimated from forward and backward passes over the batches of the next steps, for about a second; they do
+// not change the model. Throws Error if there is not enough memory.
+void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
+
+// --check: is this model ready for a long run, on this data and with these settings? A few seconds of
+// questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
+// that it cannot, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe for Training Neural
+// Networks", 2019.) Prints a line for each answer to standard output, with what an unexpected one usually
+// means (help_texts.txt). Returns whether all are as expected. The model's weights are the same afterwards.
+bool check(const models::RunModel& model, const RunPlan& plan);
+
+// ------------------------------------------------------------------------------------------- the run
+
+class Progress {
+public:
+    // For steps done + 1 to total. Outside a terminal, prints a line for the first step, every `every` steps,
+    // and for the last.
+    Progress(int64_t total, int64_t every, int64_t done = 0);
+    ~Progress();
+    Progress(Progress&&) = delete;  // nor copied
+
+    // To be called after step `step` (from 1), with its loss and its number of target tokens.
+    void update(int64_t step, double loss, int64_t tokens);
+
+    // Prints a line that stays above the progress line.
+    void note(const std::string& text);
+
+private:
+    std::string line(int64_t step, double loss) const;
+    std::string curve(int width) const;
+
+    int64_t total_, every_, done_, tokens_ = 0;
+    std::vector<double> losses_;
+    bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
+};
 
 // A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
 template <class BatchOf>
@@ -48,6 +173,10 @@ class Run : public models::Run {
 public:
     Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, RunPlan plan);
 
+    // A whole step of the plan's objective.
+    void learn() { models::Run::learn(plan.objective.examples(step()), plan.objective); }
+    using models::Run::learn;
+
     // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
     // Ctrl-C, throws Interrupted.
     bool finish();
@@ -55,6 +184,7 @@ public:
     bool ends();
 
     RunPlan plan;
+    Scores scores;  // of the last validation, for the page: BLEU, ...
 
 private:
     void begins() override;
@@ -72,7 +202,7 @@ private:
 // a run.
 bool print_run(const std::string& program, const std::string& path, Options& train);
 // The whole command `info FOLDER`, of one run or several. add_rows: of the settings that the program trains
-// with. print_folder: what else it prints about a folder from Hugging Face, if the program opens any.
+// with. print_folder: what it prints about a model, if the program opens any.
 using PrintFolder = void (*)(const std::string& path);
 void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder);
 template <class Settings>

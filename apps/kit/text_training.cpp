@@ -1,6 +1,8 @@
 #include "apps/kit/text_training.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iostream>
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
@@ -9,21 +11,19 @@
 namespace plaingrad::kit {
 
 using autograd::check;
-using models::LanguageModel;
 
 std::string name_of(const std::vector<File>& files) {
     return files.size() == 1 ? files[0].name : "the files";
 }
 
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, const std::string& advice) {
     std::vector<File> files;
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
         if (!bytes) {
             models::text::check_unpacked(text, name);
             check(text.find('\0') == std::string::npos, name,
-                  ": there is a NUL byte in this file: it is not text; where there is --bytes, that reads "
-                  "any file");
+                  ": there is a NUL byte in this file: it is not text", advice);
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
         }
@@ -94,51 +94,24 @@ Sequence Batches::piece(int64_t number) const {
     return {text.begin() + start, text.begin() + start + context_ + 1};
 }
 
-autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
-    return model.loss(rows.slice(0, rows.length() - 1), rows.slice(1, rows.length()), mode);
+Measured measure(const Objective& objective, const std::vector<Examples>& batches, nn::Team& team) {
+    const auto loss_of = [&](int64_t i) { return objective(batches.begin()[i], nn::Mode::eval()); };
+    return measure(std::ssize(batches), loss_of, team);
 }
 
-int64_t predictions(const Tokens& rows) {
-    int64_t count = 0;
-    for (const int32_t length : rows.lengths())
-        count += length - 1;
-    return count;
-}
-
-Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team) {
-    const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
-        std::vector<double> some;
-        for (int64_t i = begin; i < end; ++i) {
-            const nn::StepLoss loss = loss_of(i);
-            some.push_back(static_cast<double>(loss.loss.item()));
-            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
-        }
-        return some;
-    });
-    Measured sum;
-    for (std::size_t i = 0; i < all.size(); i += 2) {
-        sum.nats += all[i] * all[i + 1];
-        sum.predictions += static_cast<int64_t>(all[i + 1]);
-    }
-    sum.nats /= static_cast<double>(sum.predictions);
-    return sum;
-}
-
-Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
-                 nn::Team& team) {
+std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad) {
     constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
     std::size_t longest = 1;
     for (const Sequence& piece : pieces)
         longest = std::max(longest, piece.size() - 1);  // the last token is only predicted
-    const std::size_t rows = std::max<std::size_t>(1, kAtOnce / longest);
-    const auto loss_of = [&](int64_t i) {
-        const auto begin = pieces.begin() + i * static_cast<int64_t>(rows);
-        const auto end = begin + std::min(static_cast<int64_t>(rows), pieces.end() - begin);
-        const Tokens batch = Tokens::padded({begin, end}, pad);
-        return nn::StepLoss{mean_loss(model, batch, nn::Mode::eval()), predictions(batch)};
-    };
-    return measure(static_cast<int64_t>((pieces.size() + rows - 1) / rows), loss_of, team);
+    const auto rows = static_cast<int64_t>(std::max<std::size_t>(1, kAtOnce / longest));
+    std::vector<Examples> batches;
+    for (auto first = pieces.begin(); first != pieces.end();) {
+        const auto last = first + std::min(rows, pieces.end() - first);
+        batches.push_back(examples_of(Tokens::padded({first, last}, pad)));
+        first = last;
+    }
+    return batches;
 }
 
 void add_text_training(Options& options, TextTraining& t, const std::string& pieces) {
@@ -159,6 +132,33 @@ models::RunOptions run_options(const TextTraining& t, int64_t seed, const nn::Ad
             .seed = static_cast<uint64_t>(seed),
             .validate_every = t.validate_every,
             .patience = t.patience};
+}
+
+bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end,
+           std::string (*in_words)(const Measured& loss)) {
+    const auto measured = [&](const std::vector<Examples>& batches) {
+        return measure(run.plan.objective, batches, run.folder.team());
+    };
+    double before = INFINITY;
+    if (run.step() == 0 && !run.folder.run.check) {
+        const Measured now = measured(held_out);
+        check(std::isfinite(now.nats), "the held-out text costs ", now.nats,
+              " nats before training; the model's weights are broken");
+        before = now.nats;
+        say("held out, before: " + in_words(now));
+    }
+    while (run.next()) {
+        run.learn();
+        if (run.validates())
+            run.validated(measured(held_out).nats);
+    }
+    if (!run.finish())
+        return false;
+    const Measured now = measured(at_end);
+    std::cout << "held out, after: " << in_words(now) << '\n';
+    if (now.nats > before)
+        say("the held-out text is predicted worse than before; a lower --lr or fewer --steps may help");
+    return true;
 }
 
 }  // namespace plaingrad::kit

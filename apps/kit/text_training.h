@@ -2,8 +2,6 @@
 // predicts them, and what the programs that train on texts have in common.
 #pragma once
 
-#include <cmath>
-#include <iostream>
 #include <span>
 #include <vector>
 
@@ -15,11 +13,13 @@ namespace plaingrad::kit {
 using autograd::Tokens;
 using Sequence = std::vector<int32_t>;
 
-// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused.
+// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused, with
+// this advice.
 struct File {
     std::string name, text;
 };
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes,
+                             const std::string& advice = "; --bytes reads any file");
 // What a message calls them: the file's name, or, of several, "the files".
 std::string name_of(const std::vector<File>& files);
 
@@ -63,18 +63,36 @@ private:
     std::vector<int64_t> order_;    // of the present round
 };
 
-// Position t of a row predicts position t + 1. The loss is the mean over all positions but padding.
-autograd::Tensor mean_loss(const models::LanguageModel& model, const Tokens& rows, const nn::Mode& mode);
-int64_t predictions(const Tokens& rows);  // how many positions that mean is over
-
 struct Measured {
     double nats = 0;  // the mean per prediction
     int64_t predictions = 0;
 };
-Measured measure(const models::LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
+// The mean over batches 0 .. batches - 1 of loss_of(i), an nn::StepLoss. team: the processes that share them;
+// all get the result.
+template <class LossOf>
+Measured measure(int64_t batches, const LossOf& loss_of, nn::Team& team) {
+    const autograd::NoGrad no_grad;
+    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
+        std::vector<double> some;
+        for (int64_t i = begin; i < end; ++i) {
+            const nn::StepLoss loss = loss_of(i);
+            some.push_back(static_cast<double>(loss.loss.item()));
+            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
+        }
+        return some;
+    });
+    Measured sum;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        sum.nats += all[i] * all[i + 1];
+        sum.predictions += static_cast<int64_t>(all[i + 1]);
+    }
+    sum.nats /= static_cast<double>(sum.predictions);
+    return sum;
+}
+Measured measure(const Objective& objective, const std::vector<Examples>& batches,
                  nn::Team& team = nn::alone());
-// The mean loss over batches 0 .. batches - 1. team: the processes that share them; all get the result.
-Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team);
+// Batches of pieces, in order, for `measure`.
+std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad);
 
 struct TextTraining {
     int64_t batch = 12, steps = 2000, validate_every = 250, patience = 0;
@@ -87,31 +105,9 @@ void add_text_training(Options& options, TextTraining& t, const std::string& pie
 // The learning rate rises for up to 100 steps, and then falls along a cosine to a tenth.
 models::RunOptions run_options(const TextTraining& t, int64_t seed, const nn::AdamOptions& adam);
 
-// Learns all steps, and says what text costs that is held out, before and after. batch(step), loss(part,
-// mode): as of models::Run. held_out(at_end) measures, described(it) says it in words. Returns whether the
-// run has come to its end.
-template <class Batch, class Loss, class HeldOut, class Described>
-bool train(Run& run, Batch&& batch, const Loss& loss, const HeldOut& held_out, const Described& described) {
-    double before = INFINITY;
-    if (run.step() == 0 && !run.folder.run.check) {
-        const Measured now = held_out(false);
-        autograd::check(std::isfinite(now.nats), "the held-out text costs ", now.nats,
-                        " nats before training; the model's weights are broken");
-        before = now.nats;
-        say("held out, before: " + described(now));
-    }
-    while (run.next()) {
-        run.learn(batch(run.step()), loss);
-        if (run.validates())
-            run.validated(held_out(false).nats);
-    }
-    if (!run.finish())
-        return false;
-    const Measured now = held_out(true);
-    std::cout << "held out, after: " << described(now) << '\n';
-    if (now.nats > before)
-        say("the held-out text is predicted worse than before; a lower --lr or fewer --steps may help");
-    return true;
-}
+// Learns all steps, and says in words what text costs that is held out, before and after. at_end: what is
+// measured after the last step. Returns whether the run has come to its end.
+bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end,
+           std::string (*in_words)(const Measured& loss));
 
 }  // namespace plaingrad::kit

@@ -25,7 +25,7 @@ struct RunSettings {
     int64_t save_every = 0;              // steps between checkpoints; 0: only after validations
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
     std::string report = {};             // a page about it (apps/kit/report.h); "": none
-    // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
+    // check: only asks whether all is ready (apps/kit/run.h); plot: draws the curve of the loss at the end.
     bool check = false, plot = false;
     std::string precision = "float32";  // of the model's products
     // How many parts each batch is cut into, for several processes to share (nn/parallel/data_parallel.h);

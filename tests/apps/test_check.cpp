@@ -1,6 +1,6 @@
 // --check: each of its questions gets its expected answer for a healthy model, and another one where a fault
 // was planted.
-#include "apps/kit/check.h"
+#include "apps/kit/run.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "apps/kit/picture.h"
-#include "apps/kit/plan.h"
 #include "tests/apps/run.h"
 #include "tests/models/small.h"
 

@@ -1,5 +1,5 @@
 // The texts that classify holds out.
-#include "apps/programs/classify/data.h"
+#include "apps/programs/classify/classify.h"
 
 #include <set>
 

@@ -5,7 +5,6 @@
 #include <regex>
 
 #include "apps/kit/picture.h"
-#include "apps/programs/explain/page.h"
 #include "tests/apps/run.h"
 #include "tests/apps/terminal.h"
 #include "tests/catch.h"
@@ -462,5 +461,3 @@ TEST_CASE("matrices are aligned, and their numbers have as many decimals as they
           "a  1.00█  0.00·\n");
     CHECK(contains(kit::draw(map, kit::Ink::greys), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
 }
-
-TEST_CASE("no pages are shown at once", "[apps][explain]") { CHECK_NOTHROW(explain::turn_pages({})); }

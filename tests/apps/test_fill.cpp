@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "models/filler.h"
 #include "models/labeller.h"
 #include "models/text/learn_tokenizer.h"
@@ -141,7 +141,7 @@ TEST_CASE("classify refuses folders that it cannot use, and pairs for its own mo
             "got BertForMaskedLM, which is assumed where there is no \"architectures\"");
     std::filesystem::remove(masked / "config.json");
     refused("classify", 1, {"predict", masked.path, "a"},
-            "a folder is needed, with the config.json of these tensors");
+            "there is no config.json beside it, which says what these tensors are");
     REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
                              "--validation", "0", "--save", own / "m"})
                 .status == 0);
@@ -167,7 +167,7 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
     REQUIRE(lines_of(shown.err).size() == 2);
     CHECK(lines_of(shown.err)[0] == folder.path + ": BertForMaskedLM, 1 file, 0.0 MiB of F32");
     CHECK(lines_of(shown.err)[1].starts_with("fill: "));
-    const Result both = run("fill", {folder.path, one, two, "--top", "1"});
+    const Result both = run("fill", {folder.path, one, two, "--n", "1"});
     const auto of_two = f(two, 1);
     CHECK(both.out.ends_with(f.filled(two, {of_two[0][0].word, of_two[1][0].word}) + "\nmask 1:\n  " +
                              rounded(of_two[0][0].probability) + "  " + of_two[0][0].word + "\nmask 2:\n  " +
@@ -187,7 +187,7 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
     std::string line_of_two = f.filled(two, {of_two[0][0].word, of_two[1][0].word});
     for (const auto& words : of_two)
         line_of_two += "\t" + words[0].word + "=" + rounded(words[0].probability);
-    CHECK(run("fill", {folder.path, "--top", "1"}, {.input = two + "\n"}).out == line_of_two + "\n");
+    CHECK(run("fill", {folder.path, "--n", "1"}, {.input = two + "\n"}).out == line_of_two + "\n");
     check_lost_output("fill", {folder.path, one});
 }
 
@@ -215,8 +215,11 @@ TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
     refused("fill", 1, {masked.path, "a [MASK]", "a a a a a a a a a a a [MASK]"},
             "text 2: there is no [MASK] in the first 12 tokens; the model reads no more");
     refused("fill", 2, {masked.path, ""}, "text 1 is empty");
+    const std::string nul = masked.write("nul.txt", std::string("a\0b", 3));
+    CHECK(run("fill", {"train", masked.path, nul, "--save", masked / "run"})
+              .err.ends_with(nul + ": there is a NUL byte in this file: it is not text\n"));
     // In a pipe, such a line gets an empty one, and the others their answers.
-    const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\na [MASK]\n"});
+    const Result r = run("fill", {masked.path, "--n", "1"}, {.input = "a [MASK]\na day\na [MASK]\n"});
     CHECK(r.status == 1);
     REQUIRE(lines_of(r.out).size() == 3);
     CHECK(lines_of(r.out)[1].empty());

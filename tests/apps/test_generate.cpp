@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "apps/kit/text.h"
-#include "apps/programs/generate/write.h"
+#include "apps/programs/generate/generate.h"
 #include "models/saved.h"
 #include "tests/apps/programs.h"
 #include "tests/apps/run.h"
@@ -210,8 +210,8 @@ TEST_CASE("generate score: each token once, from a window that slides", "[apps][
             const int64_t window = (i - 24 + stride - 1) / stride;
             return std::min(24 + window * stride, std::ssize(ids) - 1) - 24;
         });
-        CHECK(generate::score(w.model, ids, 24, stride).nats == Approx(nats).epsilon(1e-6));
-        CHECK(generate::score(w.model, ids, 24, stride).tokens == std::ssize(ids) - 1);
+        CHECK(generate::score(w.model, ids, 24, stride).nats == Approx(nats / n).epsilon(1e-6));
+        CHECK(generate::score(w.model, ids, 24, stride).predictions == std::ssize(ids) - 1);
         const Result r = ran({"score", folder.path, file, "--stride", std::to_string(stride)});
         INFO(r.out << r.err);
         CHECK(r.status == 0);
@@ -225,7 +225,7 @@ TEST_CASE("generate score: each token once, from a window that slides", "[apps][
     Ids free = {500};
     for (const int32_t id : w.tokenizer.encode("free"))
         free.push_back(id);
-    const double both = generate::score(w.model, ids, 24, 12).nats +
+    const double both = n * generate::score(w.model, ids, 24, 12).nats +
                         by_hand(w.model, free, [](int64_t) { return int64_t{0}; });
     const auto tokens = static_cast<double>(ids.size() - 1 + free.size() - 1);
     CHECK(number_after(lines[2], "= e^") == Approx(both / tokens).margin(6e-5));
@@ -505,14 +505,17 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     CHECK(empty.status == 1);
     CHECK(contains(empty.err,
                    "generate: standard input: there is no prompt; --prompt '' writes without one\n"));
-    refused(1, {"scroe", folder.path, "x"}, "scroe: there is no such folder or file");
+    refused(1, {"scroe", folder.path, "x"},
+            "scroe: there is no such folder or file; did you mean score? `make tiny`");
     refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},
             "bert/config.json: a language model is needed: got BertForMaskedLM");
     refused(1, {"tests/golden/hugging_face/gpt2", "--prompt", "x"}, "gpt2 has no tokenizer.json");
     refused(1, {folder.path}, "standard input: there is no prompt; --prompt '' writes without one");
     refused(1, {"score", folder.path, folder / "none.txt"}, "none.txt: cannot be opened");
     refused(1, {"score", folder.path, folder.write("nul.txt", std::string("a\0b", 3))},
-            "there is a NUL byte");
+            "there is a NUL byte in this file: it is not text; --bytes reads any file");
+    refused(1, {folder / "nul.txt"},
+            "nul.txt: this file is no model; `generate train --help` says how to learn");
     CHECK(ran({"score", folder.path, folder / "nul.txt", "--bytes"}).status == 0);
     for (const char* const nothing : {"\xef\xbb\xbf", "\r\r", "\xef\xbb\xbf\r"})
         refused(1, {"score", folder.path, folder.write("none.txt", nothing)},

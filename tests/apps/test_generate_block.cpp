@@ -1,5 +1,5 @@
 // What generate train --config NAME means.
-#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/generate.h"
 #include "models/families/language_model.h"
 #include "models/hugging_face/config.h"
 #include "tests/catch.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/generate.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "tests/apps/programs.h"
@@ -103,7 +103,6 @@ TEST_CASE("generate train: a new model learns a text, continues it, and is measu
 
     // It can be trained further, as a folder from Hugging Face.
     const Result further = ran({"train", model, file, "--lr", "0.01", "--save", folder / "more"});
-    INFO(further.err);
     CHECK(further.status == 0);
     CHECK(held_out(further) < held_out(trained));
     CHECK(contains(ran({folder / "more", "--prompt", "der B", "--tokens", "3"}).out, "der Bär\n"));
@@ -245,6 +244,12 @@ TEST_CASE("generate train learns bytes", "[apps][generate]") {
     const std::string one = ran({model, "--prompt", "ab", "--tokens", "1", "--seed", "3"}).out,
                       two = ran({model, "--prompt", "ab", "--tokens", "1", "--seed", "3", "--n", "2"}).out;
     CHECK(two.starts_with(one + "---\nab"));
+    // Later files are read as bytes without being told so.
+    CHECK(ran({"score", model, file}).out == ran({"score", model, file, "--bytes"}).out);
+    const Result further = ran({"train", model, file, "--steps", "1", "--save", folder / "further"});
+    INFO(further.err);
+    CHECK(further.status == 0);
+    CHECK(contains(further.err, "324 tokens to learn from, 36 held out; "));
 }
 
 TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][generate]") {
@@ -296,6 +301,16 @@ TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][g
                            w.model.loss(read, models::Tokens(1, 5, ids), nn::Mode::eval()).item());
         }
     CHECK(number_after(measured.out, "= e^") == Approx(sum / 120).margin(6e-5));
+    CHECK(lines_of(measured.err).size() == 1);
+    const std::string longer =
+        folder.write("longer.txt", text + repeated("ra", 7) + "r\n" + repeated("ra", 8) + "\n");
+    const std::string pieces = "\ngenerate: lines of more than 16 tokens, read in pieces: 1\n";
+    CHECK(contains(ran({"score", model, longer}).err, pieces));
+    CHECK(contains(ran({"train", model, longer, "--steps", "1", "--save", folder / "further"}).err, pieces));
+    const std::string info = ran({"info", model}).out;
+    CHECK(info.starts_with(model + ": language model\nlayers: 1, 16 wide, feed-forward "));
+    CHECK(contains(info, autograd::join("\nparameters: ", kit::grouped(nn::parameter_count(w.model)),
+                                        ", products in float32\n")));
     refused(1, {model, "--prompt", repeated("ra", 20)}, "the prompt has 40 characters; the model takes 15");
     refused(1, train(folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20)), lines),
             "the longest has 1500 characters; --context 1501 allows it");

@@ -166,16 +166,18 @@ TEST_CASE("everything that is not an option is a word, also negative numbers", "
     CHECK(words({"-1", "-", "-12", "x", "", "--", "--steps", "-x", "--"}).empty());
     CHECK(words.rest == Words{"-1", "-", "-12", "x", "", "--steps", "-x", "--"});
     CHECK(words.steps == 800);
-    CHECK(refused({"word"}, false) == "unexpected argument 'word'; --help shows what is possible");
-    CHECK(refused({"-1"}, false) == "unexpected argument '-1'; --help shows what is possible");
+    CHECK(refused({"word"}, false) ==
+          "unexpected argument 'word'; ./apps/program --help shows what is possible");
+    CHECK(refused({"-1"}, false) == "unexpected argument '-1'; ./apps/program --help shows what is possible");
 }
 
 TEST_CASE("a wrong option is an error that says what is wrong", "[kit]") {
-    CHECK(refused({"--step", "5"}) == "unknown option '--step'; did you mean --steps? --help lists them");
-    CHECK(refused({"--tseps=5"}) == "unknown option '--tseps'; did you mean --steps? --help lists them");
-    CHECK(refused({"--sonnets=5"}) == "unknown option '--sonnets'; --help lists them");
-    CHECK(refused({"-s"}) == "unknown option '-s'; --help lists them");
-    CHECK(refused({"-1x"}) == "unknown option '-1x'; --help lists them");
+    const std::string lists = " ./apps/program --help lists them";
+    CHECK(refused({"--step", "5"}) == "unknown option '--step'; did you mean --steps?" + lists);
+    CHECK(refused({"--tseps=5"}) == "unknown option '--tseps'; did you mean --steps?" + lists);
+    CHECK(refused({"--sonnets=5"}) == "unknown option '--sonnets';" + lists);
+    CHECK(refused({"-s"}) == "unknown option '-s';" + lists);
+    CHECK(refused({"-1x"}) == "unknown option '-1x';" + lists);
     CHECK(refused({"--steps"}) == "--steps needs a value: N");
     CHECK(refused({"--steps="}) == "--steps needs a value: N");
     CHECK(refused({"--steps", ""}) == "--steps needs a value: N");
@@ -194,8 +196,8 @@ TEST_CASE("the first word names the command", "[kit]") {
     CHECK(commanded({"train"}) == "train() seed 1");
     CHECK(commanded({"sample", "--seed", "2", "train"}) == "sample(train) seed 2");
     CHECK(commanded({"--seed", "2", "train"}) ==
-          "unexpected argument 'train'; --help shows what is possible");
-    const std::string error = " there are train, sample; --help shows more";
+          "unexpected argument 'train'; ./apps/program --help shows what is possible");
+    const std::string error = " there are train, sample; ./apps/program --help shows more";
     CHECK(commanded({"trian"}) == "unknown command 'trian'; did you mean train?" + error);
     CHECK(commanded({"train "}) == "unknown command 'train '; did you mean train?" + error);
     CHECK(commanded({"tra"}) == "unknown command 'tra'; did you mean train?" + error);

@@ -38,13 +38,26 @@ std::unique_ptr<nn::Team> of_different_programs() {
     });
 }
 
+// What the program below does.
+std::function<void(nn::Team&)> body;
+
+// A program of one command, with these words.
+int run_it(kit::Join& join = nn::join_team, Words words = {""}) {
+    return kit::run_program(
+        "program", static_cast<int>(words.size()), tests::pointers(words).data(),
+        [] {
+            return kit::Commands{{"", "does something", [](kit::Options& options) { body(*options.team); }}};
+        },
+        join);
+}
+
 // How the first of two processes ends; with -1 if it has to end the other one, too.
-int end_of_two(const std::function<int()>& body) {
+int end_of_two(const std::function<void()>& what) {
     int status = 0;
+    body = [&](nn::Team&) { what(); };
     tests::printed_by([&] {
         try {
-            status = kit::run_in_team(
-                "p", "", [&](nn::Team&) { return body(); }, of_two);
+            status = run_it(of_two);
         } catch (const tests::OfTwo::Aborted& aborted) {
             CHECK(aborted.status > 0);
             status = -1;
@@ -57,16 +70,15 @@ int end_of_two(const std::function<int()>& body) {
 
 TEST_CASE("only a process that fails alone ends the others", "[kit]") {
     const int before = autograd::thread_count();
-    CHECK(end_of_two([] { return 0; }) == 0);
-    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGINT}; }) == 130);
-    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGTERM}; }) == 143);
-    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGHUP}; }) == 129);
-    CHECK(end_of_two([]() -> int { throw kit::Failed("all know it"); }) == 1);
-    CHECK(end_of_two([]() -> int { throw kit::Ended{1}; }) == 1);
-    CHECK(end_of_two([]() -> int { throw kit::Ended{128 + SIGPIPE}; }) == -1);
-    CHECK(end_of_two([] { return 1; }) == -1);
-    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGQUIT}; }) == -1);
-    CHECK(end_of_two([]() -> int { throw autograd::Error("wrong"); }) == -1);
+    CHECK(end_of_two([] {}) == 0);
+    CHECK(end_of_two([] { throw kit::Interrupted{SIGINT}; }) == 130);
+    CHECK(end_of_two([] { throw kit::Interrupted{SIGTERM}; }) == 143);
+    CHECK(end_of_two([] { throw kit::Interrupted{SIGHUP}; }) == 129);
+    CHECK(end_of_two([] { throw kit::Failed("all know it"); }) == 1);
+    CHECK(end_of_two([] { throw kit::Ended{1}; }) == 1);
+    CHECK(end_of_two([] { throw kit::Ended{128 + SIGPIPE}; }) == -1);
+    CHECK(end_of_two([] { throw kit::Interrupted{SIGQUIT}; }) == -1);
+    CHECK(end_of_two([] { throw autograd::Error("wrong"); }) == -1);
     CHECK(kit::processes_here() == 1);  // the other one is on another machine
     autograd::set_thread_count(before);
 }
@@ -87,14 +99,11 @@ std::unique_ptr<nn::Team> of_three() { return std::make_unique<OfThree>(); }
 std::pair<std::string, int> begin_of_three() {
     int threads = 0;
     const std::string said = tests::printed_by([&] {
-        kit::run_in_team(
-            "p", "",
-            [&](nn::Team&) {
-                threads = autograd::thread_count();
-                CHECK(kit::processes_here() == 2);
-                return 0;
-            },
-            of_three);
+        body = [&](nn::Team&) {
+            threads = autograd::thread_count();
+            CHECK(kit::processes_here() == 2);
+        };
+        run_it(of_three);
     });
     return {said, threads};
 }
@@ -133,7 +142,7 @@ TEST_CASE("processes on the same processors share them, and are told of those th
     else
         setenv("PLAINGRAD_THREADS", usual.c_str(), 1);
     autograd::set_thread_count(before);
-    CHECK(end_of_two([] { return 0; }) == 0);
+    CHECK(end_of_two([] {}) == 0);
     CHECK(kit::processes_here() == 1);  // for the tests that follow
     autograd::set_thread_count(before);
 }
@@ -171,16 +180,10 @@ std::unique_ptr<nn::Team> of_two_that_keep() { return std::make_unique<tests::Of
 TEST_CASE("processes of a team must have the same command, but for the number of threads", "[kit]") {
     const int before = autograd::thread_count();
     const auto compared = [](Words words) {
-        words.insert(words.begin(), "p");
+        words.insert(words.begin(), "");
         sent.clear();
-        tests::printed_by([&] {
-            kit::run_program(
-                "program", static_cast<int>(words.size()), tests::pointers(words).data(),
-                [] {
-                    return kit::Commands{{"", "does something", [](kit::Options&) {}}};
-                },
-                of_two_that_keep);
-        });
+        body = [](nn::Team&) {};
+        tests::printed_by([&] { run_it(of_two_that_keep, words); });
         return sent;
     };
     const std::string usual = compared({"a.txt", "--steps", "5"});
@@ -193,16 +196,11 @@ TEST_CASE("processes of a team must have the same command, but for the number of
 TEST_CASE("processes of a team must run the same program", "[kit]") {
     const int before = autograd::thread_count();
     const auto result = [](kit::Join& join) {
-        Words words = {"p"};
         bool ran = false;
+        body = [&](nn::Team&) { ran = true; };
         const std::string said = tests::printed_by([&] {
             try {
-                kit::run_program(
-                    "program", 1, tests::pointers(words).data(),
-                    [&] {
-                        return kit::Commands{{"", "does something", [&](kit::Options&) { ran = true; }}};
-                    },
-                    join);
+                run_it(join);
             } catch (const tests::OfTwo::Aborted&) {
             }
         });
@@ -218,10 +216,10 @@ TEST_CASE("a process that is alone keeps its number of threads", "[kit]") {
     const int before = autograd::thread_count(), many = autograd::processors() + 1;
     autograd::set_thread_count(many);
     int inside = 0;
-    CHECK(kit::run_in_team("p", "", [&](nn::Team& team) {
-              inside = autograd::thread_count();
-              return static_cast<int>(team.size() - 1);
-          }) == 0);
+    int64_t processes = 0;
+    body = [&](nn::Team& team) { inside = autograd::thread_count(), processes = team.size(); };
+    CHECK(run_it() == 0);
+    CHECK(processes == 1);
     autograd::set_thread_count(before);
     CHECK(inside == many);
 }

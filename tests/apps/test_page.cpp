@@ -2,7 +2,7 @@
 // points at or moves changes what is drawn.
 #include "apps/kit/report.h"
 
-#include "models/families/transformer.h"
+#include "apps/kit/run.h"
 #include "tests/apps/browser.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
@@ -22,16 +22,19 @@ std::string log_text() {
     return log;
 }
 
+// Of a model that is not trained.
+kit::RunPlan plan_of(const models::Transformer& model, kit::ReportModel report_model) {
+    return {.report_model = std::move(report_model), .objective = kit::objective_of(model)};
+}
+
 std::string lines_of(const std::string& sample, const std::string& label) {
     const models::Transformer model(small("paper"), autograd::Rng(1));
     const models::Batch text = {padded({{4, 5, 6, 2}}), padded({{1, 6, 5, 2}})};
     const kit::Labels names = {"<pad>", "<sos>", "<eos>", "<unk>", "a", label, "c"};
-    kit::ReportModel report_model = kit::report_model_of(model, {text, text}, names, names);
-    report_model.samples = [&] { return kit::Labels{sample}; };
-    report_model.scores = [] { return kit::Scores{{"BLEU", 30.5}}; };
-    report_model.classes = {"weather", "music"};
-    report_model.confusion = [] { return std::vector<std::vector<int64_t>>{{9, 1}, {0, 12}}; };
-    kit::Recorder recorder(report_model, 81);
+    kit::RunPlan plan = plan_of(model, kit::report_model_of(model, {text, text}, names, names));
+    plan.report_model.classes = {"weather", "music"};
+    plan.report_model.answers = [&] { return kit::Answers{{sample}, {{9, 1}, {0, 12}}}; };
+    kit::Recorder recorder(plan, 81);
     recorder.call(0, {{"program", "test"}, {"folder", ""}}, "--steps=81\n--",
                   {{"", 1e-3}, {"encoder.layers.0.norm1", 2e-3}, {"decoder.layers.1.feed_forward", 7e-3}});
     for (int step = 0; step <= 81; ++step) {
@@ -39,7 +42,7 @@ std::string lines_of(const std::string& sample, const std::string& label) {
             p.tensor.mutable_data()[step % p.tensor.numel()] += 1;
         recorder.after_step(step);
         if (step == 20 || step == 80)
-            recorder.scores(step);
+            recorder.score(step, {{"BLEU", 30.5}});
     }
     return recorder.lines();
 }
@@ -308,7 +311,8 @@ TEST_CASE(
     const Ids ids(32, 5);
     const models::Batch text = {padded({ids}), padded({ids})};
     const kit::Labels names(11, "word");
-    kit::Recorder recorder(kit::report_model_of(model, {text, text, text}, names, names), 100);
+    const kit::RunPlan plan = plan_of(model, kit::report_model_of(model, {text, text, text}, names, names));
+    kit::Recorder recorder(plan, 100);
     for (int step = 0; step <= 100; ++step)
         recorder.after_step(step);
     const std::string page = kit::html_page("a run", {{"", log_text(), recorder.lines()}});
@@ -338,7 +342,8 @@ TEST_CASE("page: masks show padding and the future, heads only the text", "[apps
     CHECK(report_model.texts[1].source == kit::Labels{"a", "b", "c", "<eos>", "<pad>", "<pad>"});
     if (chromium().empty())
         SKIP("there is no Chromium");
-    kit::Recorder recorder(report_model, 1);
+    const kit::RunPlan plan = plan_of(model, report_model);
+    kit::Recorder recorder(plan, 1);
     recorder.after_step(0);
     const Folder folder;
     Browser browser;
@@ -393,8 +398,8 @@ TEST_CASE("recorder: a resumed run drops what comes again; snapshots are few whe
     };
     CHECK(count(lines, "\"kind\":\"snapshot\"") == 10);
     CHECK(count(lines, "\"kind\":\"embedding\"") == 1);
-    const kit::Recorder resumed({nn::modules(model), nn::parameters(model)}, 81, lines + "{\"kind\":\"cut",
-                                25);
+    const kit::RunPlan plan = plan_of(model, {nn::modules(model), nn::parameters(model)});
+    const kit::Recorder resumed(plan, 81, lines + "{\"kind\":\"cut", 25);
     CHECK(count(resumed.lines(), "\"kind\":\"snapshot\"") == 6);  // 0, 1, 4, 9, 16, 25
     CHECK(count(resumed.lines(), "\"kind\":\"model\"") == 1);
     CHECK(count(resumed.lines(), "cut") == 0);

@@ -9,8 +9,8 @@
 #include <regex>
 #include <sstream>
 
-#include "apps/kit/insight.h"
 #include "apps/kit/picture.h"
+#include "apps/kit/prompt.h"
 #include "apps/kit/text.h"
 #include "models/families/language_model.h"
 #include "models/text/learn_tokenizer.h"

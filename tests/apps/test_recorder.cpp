@@ -5,8 +5,8 @@
 #include <limits>
 #include <regex>
 
-#include "apps/kit/plan.h"
 #include "apps/kit/report.h"
+#include "apps/kit/run.h"
 #include "autograd/inspect.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -28,11 +28,10 @@ TEST_CASE("recorder: bytes as text", "[kit][page]") {
 TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
           "[kit][page]") {
     const auto snapshot = [](const std::vector<autograd::Real>& values) {
-        kit::ReportModel report_model;
+        kit::RunPlan plan;
         const auto size = static_cast<int64_t>(values.size());
-        report_model.parameters = {{"w", nn::Parameter(Tensor::from({1, size}, values))}};
-        report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-        kit::Recorder recorder(report_model, 10);
+        plan.report_model.parameters = {{"w", nn::Parameter(Tensor::from({1, size}, values))}};
+        kit::Recorder recorder(plan, 10);
         CHECK(recorder.snapshot(0));
         CHECK_FALSE(recorder.snapshot(0));  // there is one
         return recorder.lines();
@@ -48,12 +47,11 @@ TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no n
 }
 
 TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[kit][page]") {
-    kit::ReportModel report_model;
-    report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    kit::Recorder whole(report_model, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
+    const kit::RunPlan plan;
+    kit::Recorder whole(plan, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
     for (const int64_t step : {0, 1, 4, 9})
         CHECK(whole.after_step(step));
-    kit::Recorder resumed(report_model, 81, whole.lines(), 4);
+    kit::Recorder resumed(plan, 81, whole.lines(), 4);
     CHECK_FALSE(resumed.after_step(4));  // which it has; the one after step 9 will come again
     for (int64_t step = 5; step <= 9; ++step)
         CHECK(resumed.after_step(step) == (step == 9));
@@ -61,7 +59,7 @@ TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[ki
 
     // Only three fit into the page, as the model has many heads.
     const std::string few = std::regex_replace(whole.lines(), std::regex("\"of\":10,"), "\"of\":3,");
-    kit::Recorder with_few(report_model, 80, few, 9);
+    kit::Recorder with_few(plan, 80, few, 9);
     for (int64_t step = 9; step <= 20; ++step)
         CHECK(with_few.after_step(step) == (step == 20));
 }
@@ -86,11 +84,10 @@ TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]
 }
 
 TEST_CASE("recorder: the numbers of a matrix in bytes, from the lowest to the highest", "[kit][page]") {
-    kit::ReportModel report_model;
-    report_model.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
-    report_model.tokens = {"<pad>", "a", "b"};
-    report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
-    kit::Recorder recorder(report_model, 10);
+    kit::RunPlan plan;
+    plan.report_model.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
+    plan.report_model.tokens = {"<pad>", "a", "b"};
+    kit::Recorder recorder(plan, 10);
     CHECK(recorder.snapshot(0));
     // 1, 128, 255; 255, 1, 128
     CHECK(contains(recorder.lines(), R"("labels":["a","b"],"vectors":["",2,2,"AYD//wGA"]})"));
@@ -116,7 +113,6 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     const models::RunFolder of_run("p", {.save = folder / "run"});
     const models::Run run(of_run, {.parameters = {{"layer.weight", x}}}, kThousand);
     kit::RunPlan plan;
-    plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.objective.examples = [](int64_t) { return kit::Examples(); };
     plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) {  // two ops after the first, 20 ms each
         Tensor y = x.tensor() * x.tensor();
@@ -126,12 +122,11 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
         }
         return sum(y);
     };
-    plan.report_model.scores = [] { return kit::Scores{{"BLEU", 12.5}}; };
     kit::Report report(run, plan);
-    report.after_step({.step = 4});
-    CHECK_FALSE(std::filesystem::exists(folder / "run/report.jsonl"));  // nothing is new
-    report.after_step({.step = 5, .validation = 1.5});                  // scores come with validations
-    const std::string lines = content(folder / "run/report.jsonl");     // and are not lost with the process
+    report.after_step({.step = 4}, {{"BLEU", 12.5}});
+    CHECK_FALSE(std::filesystem::exists(folder / "run/report.jsonl"));    // nothing is new
+    report.after_step({.step = 5, .validation = 1.5}, {{"BLEU", 12.5}});  // scores come with validations
+    const std::string lines = content(folder / "run/report.jsonl");       // and are not lost with the process
     CAPTURE(lines);
     CHECK(contains(lines, "{\"kind\":\"score\",\"step\":5,\"name\":\"BLEU\",\"value\":12.5}\n"));
     CHECK_FALSE(contains(lines, "\"kind\":\"score\",\"step\":4"));
@@ -157,7 +152,6 @@ TEST_CASE(
     const models::RunFolder nowhere("p", {.report = page});
     const models::Run run(nowhere, {.parameters = {{"x", x}}}, kThousand);
     kit::RunPlan plan;
-    plan.report_model.texts = {{.source = {}, .pass = [](const nn::Mode&) {}}};
     plan.objective.examples = [](int64_t) { return kit::Examples(); };
     plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
     kit::Report report(run, plan);  // whose snapshots are after steps 0, 12, ...

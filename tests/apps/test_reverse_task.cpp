@@ -242,7 +242,7 @@ TEST_CASE("reverse_task refuses what is not a sequence of its symbols", "[apps][
 }
 
 TEST_CASE("reverse_task refuses wrong options with one line", "[apps][reverse_task]") {
-    refused({"--nonsense"}, "unknown option '--nonsense'; --help lists them");
+    refused({"--nonsense"}, "unknown option '--nonsense'; ./apps/reverse_task --help lists them");
     refused({"-x"}, "unknown option '-x'");
     refused({"--a\nb"}, "unknown option '--a?b'");  // still one line
     refused({"--steps"}, "--steps needs a value: N");

@@ -190,8 +190,8 @@ TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]")
     refused(1, translate({"learn-bpe", folder / "none"}), "none: ");
     const std::string one = folder.write("one", "a\xff\n"), two = folder.write("two", "\xff\xff\n");
     CHECK(translate({"learn-bpe", few, one, two}).err ==
-          one + ": 1 byte that is not UTF-8, read as U+FFFD\n" + two +
-              ": 2 bytes that are not UTF-8, read as U+FFFD\n");
+          "translate: " + one + ": bytes that are not text, read as U+FFFD: 1\ntranslate: " + two +
+              ": bytes that are not text, read as U+FFFD: 2\n");
 }
 
 TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") {

@@ -1,5 +1,5 @@
 // The translator's data: epochs of batches.
-#include "apps/programs/translate/data.h"
+#include "apps/programs/translate/translate.h"
 
 #include <algorithm>
 

@@ -15,7 +15,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/generate.h"
 #include "nn/checkpoint/metadata.h"
 #include "tests/bench/measure.h"
 
@@ -157,7 +157,8 @@ struct Timed {
         const double begin = bench::seconds();
         for (int i = 0; i < steps; ++i) {
             adam.zero_grad();
-            kit::mean_loss(writer.model, batches(++step), nn::Mode::train(nn::Rng(1))).backward();
+            const kit::Examples batch = kit::examples_of(batches(++step));
+            writer.model.loss(batch.inputs[0], batch.targets, nn::Mode::train(nn::Rng(1))).backward();
             adam.step(1e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
         }
         return 1e3 * (bench::seconds() - begin) / steps;

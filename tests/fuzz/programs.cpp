@@ -7,10 +7,11 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/report.h"
-#include "apps/programs/classify/options.h"
-#include "apps/programs/fill/train.h"
-#include "apps/programs/generate/train.h"
-#include "apps/programs/translate/options.h"
+#include "apps/kit/run.h"
+#include "apps/programs/classify/classify.h"
+#include "apps/programs/fill/fill.h"
+#include "apps/programs/generate/generate.h"
+#include "apps/programs/translate/translate.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
@@ -200,7 +201,8 @@ void report(const std::string& bytes) {
         c == '\0' ? void(texts.emplace_back()) : void(texts.back() += c);
     texts.resize(4);
     check_page(texts[0], {texts[1], texts[2], texts[3]});
-    kit::Recorder recorder({.tokens = texts, .classes = texts}, 9);
+    const kit::RunPlan plan = {.report_model = {.tokens = texts, .classes = texts}};
+    kit::Recorder recorder(plan, 9);
     const double seconds = static_cast<double>(bytes.size()) / 7;
     recorder.call(0, {texts, texts}, texts[3],
                   {{texts[0], seconds}, {texts[1], std::numeric_limits<double>::quiet_NaN()}});

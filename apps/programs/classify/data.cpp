@@ -1,11 +1,10 @@
-#include "apps/programs/classify/data.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "apps/kit/prompt.h"
+#include "apps/programs/classify/classify.h"
 #include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 #include "models/text/lines.h"

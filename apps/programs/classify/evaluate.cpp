@@ -1,16 +1,15 @@
-#include "apps/programs/classify/evaluate.h"
-
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 #include <set>
 #include <utility>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/text.h"
+#include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
@@ -24,15 +23,28 @@ using models::Labeller;
 using models::text::has_text;
 
 Confusion evaluate(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
-    const auto predicted = nn::shared_ranges(team, std::ssize(examples), [&](int64_t begin, int64_t end) {
+    // For each text: which label was predicted, and -log p of its own. Each process reads some of the texts.
+    const auto found = nn::shared_ranges(team, std::ssize(examples), [&](int64_t begin, int64_t end) {
         const std::vector<Example> some(examples.begin() + begin, examples.begin() + end);
-        return autograd::mapped(l.probabilities(autograd::mapped(some, &Example::text)), [](const auto& p) {
-            return static_cast<double>(std::max_element(p.begin(), p.end()) - p.begin());
-        });
+        const auto all = l.probabilities(autograd::mapped(some, &Example::text));
+        std::vector<double> pairs;
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            const std::vector<double>& p = all[i];
+            pairs.push_back(static_cast<double>(std::max_element(p.begin(), p.end()) - p.begin()));
+            pairs.push_back(-std::log(std::max(p[index_of(some[i], l.labels)], 1e-30)));
+        }
+        return pairs;
     });
-    Confusion c(l.labels);
-    for (std::size_t i = 0; i < examples.size(); ++i)
-        c.add(index_of(examples[i], l.labels), static_cast<std::size_t>(predicted[i]));
+    Confusion c = {.labels = l.labels, .counts = {l.labels.size(), std::vector<int64_t>(l.labels.size())}};
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        const std::size_t label = index_of(examples[i], l.labels);
+        const auto predicted = static_cast<std::size_t>(found[2 * i]);
+        ++c.counts[label][predicted];
+        c.right += label == predicted ? 1 : 0;
+        c.loss += found[2 * i + 1];
+    }
+    c.total = std::ssize(examples);
+    c.loss /= static_cast<double>(c.total);
     return c;
 }
 
@@ -150,37 +162,29 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
     }
 }
 
-// A folder from Hugging Face knows every word, by its pieces.
-static kit::Prompt prompt_of(const Labeller& l) {
-    kit::Prompt prompt = {.noun = "token",
-                          .names = {},
-                          .read = [](const std::string& line) { return kit::Reading{line}; },
-                          .answer = {}};
-    if (l.tokenizer.max_words() == 0)
-        return prompt;
-    prompt.names = kit::token_names(l.tokenizer);
-    prompt.read = [&](const std::string& line) {
-        kit::Reading reading = {line};
-        for (const std::string& word : l.tokenizer.words(line)) {
-            // The first id is the word's, in lower case unless the case is kept; or there is none.
-            const std::string first = l.tokenizer.pieces(word)[0],
-                              small = models::text::lower_characters(word);
-            const bool known = first == word || first == small;
-            reading.shown += (reading.shown.empty() ? "" : " ") + (known ? first : word);
-            if (!known)
-                reading.unknown.push_back(word);
-        }
-        return reading;
-    };
-    return prompt;
+// A line as it is read, and the words that were not learned.
+static kit::Reading read_known(const Labeller& l, const std::string& line) {
+    kit::Reading reading = {line};
+    for (const std::string& word : l.tokenizer.words(line)) {
+        // The first id is the word's, in lower case unless the case is kept; or there is none.
+        const std::string first = l.tokenizer.pieces(word)[0], small = models::text::lower_characters(word);
+        const bool known = first == word || first == small;
+        reading.shown += (reading.shown.empty() ? "" : " ") + (known ? first : word);
+        if (!known)
+            reading.unknown.push_back(word);
+    }
+    return reading;
 }
 
 void talk(const Labeller& l) {
-    kit::Prompt prompt = prompt_of(l);
-    prompt.tabs = l.reads_pairs();
-    prompt.answer = [&](const std::string& text, const std::string& where) {
+    kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
         predict(l, {{"", text, where}});
-    };
+    }};
+    prompt.tabs = l.reads_pairs();
+    if (l.tokenizer.max_words() > 0) {  // a folder from Hugging Face knows every word, by its pieces
+        prompt.names = kit::token_names(l.tokenizer);
+        prompt.read = [&](const std::string& line) { return read_known(l, line); };
+    }
     prompt.commands = {{":next", "[TEXT]  the probabilities of all labels",
                         [&](const std::string& last, const std::string& text) {
                             return kit::listed(autograd::mapped(

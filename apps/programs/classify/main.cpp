@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/classify/evaluate.h"
-#include "apps/programs/classify/train.h"
+#include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
 
@@ -79,6 +78,13 @@ void train_on(const std::string& path, const Settings& s, const models::RunFolde
         print(evaluate(l, corpus.held_out, folder.team()));
 }
 
+// With --from: checks that nothing was given which the folder decides.
+void check_from(const kit::Options& options, const Settings& s) {
+    for (const char* name : {"--layers", "--heads", "--d-model", "--dropout", "--context", "--keep-case"})
+        kit::check_usage(s.from.empty() || !options.was_given(name), name,
+                         " is decided by the folder given to --from");
+}
+
 void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
@@ -93,41 +99,28 @@ void train_command(kit::Options& options) {
     train_on(s.files.at(0), s, folder);
 }
 
-// What a model is opened with, in each command that uses one.
-struct Opening {
-    std::vector<std::string> words;
-    std::string precision;
-
-    void add_to(kit::Options& options) {
-        options.add_precision(precision);
-        options.add_threads();
-        options.parse();
-    }
-};
-
 models::Labeller open_model(const std::string& path, const std::string& precision = "") {
-    auto l = kit::open_model<models::Labeller>(path, precision);
+    auto l = models::Labeller::load(path, kit::opening(path, precision));
     if (l.tokenizer.max_words() == 0)
         kit::say_opened(path, l);
     return l;
 }
 
 void predict_command(kit::Options& options) {
-    Opening o;
+    std::vector<std::string> words;
+    std::string precision;
     options.rest("MODEL [TEXT...]",
                  "a saved model or a folder from Hugging Face; texts, otherwise the lines of standard input",
-                 o.words, {.least = 1});
-    o.add_to(options);
+                 words, {.least = 1});
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
     std::vector<Example> texts;
-    for (std::size_t i = 1; i < o.words.size(); ++i) {
-        kit::check_usage(models::text::has_text(o.words[i]), "text ", i, " is empty");
-        int64_t replaced = 0;
-        texts.push_back({"", models::text::replace_invalid_utf8(o.words[i], replaced), join("text ", i)});
-        kit::report_replaced("the command line", replaced);
-    }
-    const models::Labeller l = open_model(o.words[0], o.precision);
+    for (const std::string& text : kit::given_texts(words))
+        texts.push_back({"", text, join("text ", texts.size() + 1)});
+    const models::Labeller l = open_model(words[0], precision);
     if (!texts.empty())
         predict(l, texts);
     else
@@ -135,22 +128,23 @@ void predict_command(kit::Options& options) {
 }
 
 void eval_command(kit::Options& options) {
-    Opening o;
+    std::vector<std::string> words;
+    std::string precision;
     options.rest("MODEL FILE",
                  "a saved model or a folder from Hugging Face; lines of label<TAB>text, or label and text",
-                 o.words, {2, 2});
-    o.add_to(options);
-    const models::Labeller l = open_model(o.words[0], o.precision);
-    const std::vector<Example> examples = read_examples(o.words[1]);
+                 words, {2, 2});
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
+    const models::Labeller l = open_model(words[0], precision);
+    const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l, examples);
     print(evaluate(l, examples));
 }
 
-void print_folder(const std::string& path) {
+void print_model(const std::string& path) {
     const models::Labeller l = open_model(path);
-    const models::Config& stack = l.model.config;
-    kit::print_sizes(path, "bert", stack);
-    std::cout << "text: tokens, vocabulary " << kit::grouped(stack.vocabulary) << '\n';
+    kit::print_sizes(path, nn::parameter_count(l.model));
     kit::say("labels: " + models::listed(autograd::mapped(l.labels, kit::as_line)), STDOUT_FILENO);
 }
 
@@ -163,6 +157,6 @@ int main(int argc, char** argv) {
             {"train", "learns from a file with a label and a text on each line", train_command},
             {"predict", "predicts the labels of texts with a saved model", predict_command},
             {"eval", "measures a model on a labelled file", eval_command},
-            kit::info_command("classify", add_train_options, print_folder)};
+            kit::info_command("classify", add_train_options, print_model)};
     });
 }

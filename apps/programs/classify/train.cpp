@@ -1,13 +1,10 @@
-#include "apps/programs/classify/train.h"
-
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <set>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
-#include "apps/programs/classify/evaluate.h"
+#include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
@@ -17,6 +14,46 @@ namespace plaingrad::classify {
 using autograd::Rng;
 using models::Labeller;
 using Sequence = std::vector<int32_t>;
+
+void add_train_options(kit::Options& options, Settings& s) {
+    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
+    options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
+        .may_change()
+        .reads(kit::whole_name);
+    options
+        .add("--validation", "N|FILE",
+             "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation)
+        .may_change()
+        .reads([](const std::string& text) { return is_number(text) ? text : kit::whole_name(text); });
+    options
+        .add("--epochs", "N", "passes over all texts; 0: 15, at least 300 steps", s.epochs,
+             {.max = 1'000'000})
+        .can_not_change("the learning rate falls over all of them");
+    options.add("--batch", "N", "texts per step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--label-smoothing", "X", "share of the target that is spread over all labels",
+                s.label_smoothing, {.max = 0.99});
+    options.add(
+        "--patience", "N",
+        "validate after each epoch, keep the best, stop after N without improvement; 0: train to the end",
+        s.patience);
+    options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model; the feed-forward layers are twice as wide", s.d_model,
+                {.min = 1, .max = 8192});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
+    options.add("--context", "N", "read only the first N words of a text", s.features.max_words,
+                {.min = 1, .max = 1 << 14});
+    options.add("--keep-case", "distinguish A and a in spelling; otherwise case is only a separate feature",
+                s.features.keep_case);
+    options.add_common(s.seed);
+    options.defaults([&s](const kit::Options& given) {
+        if (given.was_given("--from"))  // as BERT is usually fine-tuned
+            s.epochs = 3, s.batch = 16, s.lr = 5e-5, s.label_smoothing = 0;
+    });
+}
 
 namespace {
 
@@ -57,28 +94,11 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
 }
 
 nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
-    const std::vector<int32_t>& ids = batch.inputs[0].ids();
     const autograd::Tensor logits = l.logits(batch.inputs, mode);  // (B, classes)
     return {.loss = autograd::cross_entropy(
                 logits, batch.targets, {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            .tokens = std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.specials.pad),
+            .tokens = kit::without_padding(batch.inputs[0]),
             .terms = batch.targets.batch()};
-}
-
-// The mean of -log p(label). Each process of the team reads some of the texts.
-double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
-    const auto logs = [&](int64_t begin, int64_t end) {
-        const std::vector<Example> some(examples.begin() + begin, examples.begin() + end);
-        const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(some, &Example::text));
-        std::vector<double> all;
-        for (std::size_t i = 0; i < some.size(); ++i)
-            all.push_back(std::log(std::max(p[i][index_of(some[i], l.labels)], 1e-30)));
-        return all;
-    };
-    double sum = 0;
-    for (const double log : nn::shared_ranges(team, std::ssize(examples), logs))
-        sum -= log;
-    return sum / static_cast<double>(examples.size());
 }
 
 // What the page of --report shows: the attention of some texts, and which labels are confused.
@@ -90,17 +110,35 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     kit::ReportModel s =
         kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.classes = l.labels;
-    s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
+    s.answers = [&l, &shown] { return kit::Answers{{}, evaluate(l, shown).counts}; };
     return s;
 }
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
-    Labeller l = Labeller::based_on(s.from, labels,
-                                    {.precision = kit::precision_of(s.run.precision),
-                                     .progress = kit::opening(s.from),
-                                     .rng = Rng(static_cast<uint64_t>(s.seed)).fork("model")});
+    models::OpenOptions options = kit::opening(s.from, s.run.precision);
+    options.rng = Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    Labeller l = Labeller::based_on(s.from, labels, options);
     kit::say_opened(s.from, l);
     return l;
+}
+
+// The model that the settings describe. Throws UsageError if they contradict each other.
+models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes) {
+    kit::check_heads(s.d_model, s.heads);
+    const auto dropout = static_cast<autograd::Real>(s.dropout);
+    return {.kind = models::Kind::classifier,
+            .vocabulary = vocabulary,
+            .max_length = models::text::kIdsPerWord * s.features.max_words,
+            .n_layers = s.layers,
+            .final_norm = true,
+            .block = {.d_model = s.d_model,
+                      .n_heads = s.heads,
+                      .d_ff = 2 * s.d_model,
+                      .norm = models::NormPlacement::pre,
+                      .dropout = {.embeddings = dropout, .sublayers = dropout},
+                      .precision = kit::precision_of(s.run.precision)},
+            .classes = classes,
+            .pooling = models::Pooling::mean};
 }
 
 Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
@@ -179,7 +217,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         run.learn(batch(run.step()),
                   [&](const kit::Examples& part, const nn::Mode& mode) { return loss_of(l, part, s, mode); });
         if (s.patience > 0 && run.validates())
-            run.validated(loss_of(l, corpus.held_out, folder.team()));
+            run.validated(evaluate(l, corpus.held_out, folder.team()).loss);
     }
     return run.finish();
 }

@@ -1,14 +1,14 @@
 // A forward and a backward pass of a tiny trained Transformer, step by step, with all their numbers.
 //
-// train.cpp trains it; forward.cpp and backward.cpp compute the numbers, with the library in its plain form;
-// lecture.txt has the words.
+// train.cpp trains it; values.cpp computes the numbers, with the library in its plain form; lecture.txt has
+// the words.
 #include <unistd.h>
 
 #include <iostream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/programs/explain/page.h"
+#include "apps/programs/explain/explain.h"
 #include "autograd/base/list.h"
 
 using namespace plaingrad;

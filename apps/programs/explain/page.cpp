@@ -1,5 +1,3 @@
-#include "apps/programs/explain/page.h"
-
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
+#include "apps/programs/explain/explain.h"
 #include "autograd/base/text_stream.h"
 #include "nn/checkpoint/utf8.h"
 
@@ -117,8 +116,6 @@ std::string page(const Step& step, const std::string& number, const Values& valu
 
 void turn_pages(const std::vector<std::string>& pages) {
     // Another screen, without a cursor, on which what is too wide is cut.
-    if (pages.empty())
-        return;
     const kit::Keys keys("\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l");
     std::size_t page = 0, top = 0;  // top: the first line that is shown
     for (std::string key = "home"; !key.empty() && key != "q"; key = keys.next()) {

@@ -1,7 +1,5 @@
-#include "apps/programs/explain/train.h"
-
+#include "apps/programs/explain/explain.h"
 #include "autograd/base/list.h"
-#include "models/batch.h"
 #include "models/decoding/decoding.h"
 #include "nn/schedule.h"
 

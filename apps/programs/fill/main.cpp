@@ -3,14 +3,13 @@
 //     ./apps/fill bert 'The [MASK] sat on the mat.'
 #include <iostream>
 
-#include "apps/kit/insight.h"
-#include "apps/kit/new_model.h"
+#include "apps/kit/model.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/fill/train.h"
+#include "apps/programs/fill/fill.h"
 #include "autograd/base/list.h"
+#include "models/filler.h"
 #include "models/text/lines.h"
 
 using namespace plaingrad;
@@ -20,52 +19,40 @@ using models::Filling;
 
 namespace {
 
-// A text with what each of its masks may be.
-struct Filled {
-    std::string text;  // with the most probable words
-    std::vector<std::vector<Filling>> masks;
-};
-
-Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
+// Prints the text with the most probable words, and what each of its masks may be. As a list: for each mask,
+// a line for each word. Else all in one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011".
+void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t n,
+                  bool as_list) {
     if (f.encode(text, where).cut)
         kit::say(autograd::join(kit::name(), ": ", kit::as_line(where), ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
-    std::vector<std::vector<Filling>> masks = f(text, top);
-    const std::vector<std::string> best =
-        autograd::mapped(masks, [](const std::vector<Filling>& all) { return all[0].word; });
-    return {f.filled(text, best), std::move(masks)};
-}
-
-// The text, and below it a list for each mask.
-void print_list(const Filled& filled) {
-    std::cout << kit::as_line(filled.text) << '\n';
-    for (std::size_t i = 0; i < filled.masks.size(); ++i) {
-        if (filled.masks.size() > 1)
+    const std::vector<std::vector<Filling>> masks = f(text, n);
+    std::string filled =
+        f.filled(text, autograd::mapped(masks, [](const auto& mask) { return mask[0].word; }));
+    if (!as_list)
+        std::replace(filled.begin(), filled.end(), '\t', ' ');
+    std::cout << kit::as_line(filled) << (as_list ? "\n" : "");
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        if (as_list && masks.size() > 1)
             std::cout << "mask " << i + 1 << ":\n";
-        std::cout << kit::listed(autograd::mapped(
-            filled.masks[i], [](const Filling& one) { return std::pair(one.word, one.probability); }));
+        if (as_list)
+            std::cout << kit::listed(autograd::mapped(
+                masks[i], [](const Filling& one) { return std::pair(one.word, one.probability); }));
+        else
+            for (const Filling& one : masks[i])
+                std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
     }
-    kit::flush_output();
-}
-
-// In one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011"; several masks one after the other.
-void print_line(Filled filled) {
-    std::replace(filled.text.begin(), filled.text.end(), '\t', ' ');
-    std::cout << kit::as_line(std::move(filled.text));
-    for (const std::vector<Filling>& mask : filled.masks)
-        for (const Filling& one : mask)
-            std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
-    std::cout << '\n';
+    std::cout << (as_list ? "" : "\n");
     kit::flush_output();
 }
 
 // A line for each; an empty one where there is nothing to fill.
-void fill_lines(const Filler& f, int64_t top) {
+void fill_lines(const Filler& f, int64_t n) {
     int status = 0;
     kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
         try {
             if (models::text::has_text(line))
-                return print_line(answer(f, line, where, top));
+                return print_answer(f, line, where, n, false);
         } catch (const autograd::Error& error) {
             std::cerr << autograd::join(kit::name(), ": ", kit::as_line(error.what()), "\n");
             status = 1;
@@ -77,14 +64,11 @@ void fill_lines(const Filler& f, int64_t top) {
         throw kit::Ended{status};
 }
 
-void talk(const Filler& f, int64_t top) {
+void talk(const Filler& f, int64_t n) {
     const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
-    kit::Prompt prompt = {
-        .noun = "token",
-        .names = {},
-        .read = [](const std::string& line) { return kit::Reading{line}; },
-        .answer = [&](const std::string& text,
-                      const std::string& where) { print_list(answer(f, text, where, top)); }};
+    kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
+        print_answer(f, text, where, n, true);
+    }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
         return autograd::Tokens(1, std::ssize(ids), ids);
@@ -96,42 +80,26 @@ void talk(const Filler& f, int64_t top) {
 void fill_command(kit::Options& options) {
     std::vector<std::string> words;
     std::string precision;
-    int64_t top = 5;
+    int64_t n = 5;
     options.rest("MODEL [TEXT...]",
                  "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
                  {.least = 1});
-    options.add("--top", "N", "words for each mask", top, {.min = 1, .max = 1000});
+    options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
     options.add_precision(precision);
     options.add_threads();
     options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    for (std::size_t i = 1; i < words.size(); ++i)
-        kit::check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
-    const Filler f = open_model(words[0], precision);
-    for (std::size_t i = 1; i < words.size(); ++i) {
-        int64_t replaced = 0;
-        const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
-        kit::report_replaced("the command line", replaced);
-        print_list(answer(f, text, autograd::join("text ", i), top));
-    }
-    if (words.size() == 1)
-        kit::can_prompt() ? talk(f, top) : fill_lines(f, top);
+    const std::vector<std::string> texts = kit::given_texts(words);
+    const Filler f = kit::open_model<Filler>(words[0], precision);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        print_answer(f, texts[i], autograd::join("text ", i + 1), n, true);
+    if (texts.empty())
+        kit::can_prompt() ? talk(f, n) : fill_lines(f, n);
 }
 
-void train_command(kit::Options& options) {
-    TrainSettings s;
-    add_train_options(options, s);
-    options.parse();
-    kit::check_fine_tuning(options, s.words, s.run);
-    const models::RunFolder folder("fill", s.run, options);
-    train(s, folder);
-}
-
-void print_folder(const std::string& path) {
-    const models::Config c = open_model(path, "").model.config;
-    kit::print_sizes(path, "bert", c);
-    std::cout << "text: tokens, vocabulary " << kit::grouped(c.vocabulary) << '\n';
+void print_model(const std::string& path) {
+    kit::print_sizes(path, nn::parameter_count(kit::open_model<Filler>(path).model));
 }
 
 }  // namespace
@@ -141,6 +109,6 @@ int main(int argc, char** argv) {
         return kit::Commands{{"", "fills gaps in texts with a masked language model", fill_command},
                              {"train", "trains a model further on texts", train_command},
                              kit::new_command({"bert"}),
-                             kit::info_command<TrainSettings>("fill", add_train_options, print_folder)};
+                             kit::info_command("fill", add_train_options, print_model)};
     });
 }

@@ -1,13 +1,12 @@
-#include "apps/programs/fill/train.h"
-
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/kit/text_training.h"
+#include "apps/programs/fill/fill.h"
 #include "autograd/base/list.h"
+#include "models/filler.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -19,7 +18,6 @@ using autograd::Rng;
 using autograd::Tokens;
 using kit::Sequence;
 using models::Filler;
-using models::text::MaskedTokens;
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
@@ -29,12 +27,6 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
                 s.context, {.max = 1 << 20});
     kit::add_text_training(options, s, "lines");
     options.add_common(s.seed, "random seed of batches, masks and dropout");
-}
-
-Filler open_model(const std::string& path, const std::string& precision) {
-    Filler f = kit::open_model<Filler>(path, precision);
-    kit::say_opened(path, f);
-    return f;
 }
 
 namespace {
@@ -82,37 +74,24 @@ std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& l
     return pieces;
 }
 
-// The mean of -log p of what was masked.
-autograd::Tensor mean_loss(const Filler& f, const MaskedTokens& masked, const nn::Mode& mode) {
-    return f.model.loss(masked.ids, masked.targets, mode);
-}
-int64_t masks(const MaskedTokens& masked) {
-    const Sequence& ids = masked.targets.ids();
-    return std::ssize(ids) - std::count(ids.begin(), ids.end(), masked.targets.pad());
-}
-
-// The rows that are held out, always with the same masks.
-kit::Measured measure(const Filler& f, const std::vector<MaskedTokens>& held_out, nn::Team& team) {
-    const auto loss_of = [&](int64_t i) {
-        const MaskedTokens& batch = held_out[static_cast<std::size_t>(i)];
-        return nn::StepLoss{mean_loss(f, batch, nn::Mode::eval()), masks(batch)};
-    };
-    return kit::measure(std::ssize(held_out), loss_of, team);
-}
-
 std::string in_words(const kit::Measured& loss) {
     return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
 }
 
 }  // namespace
 
-void train(const TrainSettings& s, const models::RunFolder& folder) {
+void train_command(kit::Options& options) {
+    TrainSettings s;
+    add_train_options(options, s);
+    options.parse();
+    kit::check_fine_tuning(options, s.words, s.run);
+    const models::RunFolder folder("fill", s.run, options);
     kit::check_base(folder, s.words[0], "MODEL");
-    const Filler f = open_model(s.words[0], s.run.precision);
+    const Filler f = kit::open_model<Filler>(s.words[0], s.run.precision);
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);
     const models::text::MaskingOptions masking = masking_of(f, s.words[0]);
-    std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, false);
+    std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, false, "");
     for (kit::File& file : files) {
         int64_t replaced = 0;
         file.text = models::text::replace_invalid_utf8(file.text, replaced);
@@ -127,9 +106,12 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const std::string data = models::text::fingerprint(
         autograd::mapped(lines, [](const kit::Text& line) { return std::string(line.text); }), rows);
     const Rng rng(static_cast<uint64_t>(s.seed));
-    const auto masked = [&](const Tokens& tokens, const Rng& of) { return mask_tokens(tokens, masking, of); };
+    const auto masked = [&](const Tokens& tokens, const Rng& of) {
+        const models::text::MaskedTokens some = mask_tokens(tokens, masking, of);
+        return kit::Examples{{some.ids}, some.targets};
+    };
     const int32_t pad = f.model.config.specials.pad;
-    std::vector<MaskedTokens> held_out;
+    std::vector<kit::Examples> held_out;  // always with the same masks
     for (auto first = rows.begin() + learned; first != rows.end();) {
         const auto last = first + std::min<int64_t>(s.batch, rows.end() - first);
         held_out.push_back(
@@ -141,12 +123,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     rows.resize(static_cast<std::size_t>(learned));
 
     kit::Batches batches(rows, true, context, pad, s.batch, rng.fork("batches"));
-    const auto batch = [&](int64_t step) {
-        return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
-    };
     const auto examples = [&](int64_t step) {
-        const MaskedTokens some = batch(step);
-        return kit::Examples{{some.ids}, some.targets};
+        return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
     kit::Run run(
         folder,
@@ -158,15 +136,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
          .objective = kit::objective_of(f.model, examples, false),
          .pretrained = true});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    kit::train(
-        run, batch,
-        [&](const MaskedTokens& part, const nn::Mode& mode) {
-            return masks(part) == 0 ? nn::StepLoss{}
-                                    : nn::StepLoss{.loss = mean_loss(f, part, mode),
-                                                   .tokens = part.ids.batch() * part.ids.length(),
-                                                   .terms = masks(part)};
-        },
-        [&](bool) { return measure(f, held_out, folder.team()); }, in_words);
+    kit::train(run, held_out, held_out, in_words);
 }
 
 }  // namespace plaingrad::fill

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/generate.h"
 #include "autograd/base/list.h"
 #include "autograd/base/text_stream.h"
 #include "models/presets.h"

@@ -5,15 +5,14 @@
 //     ./apps/generate train book.txt --save book
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <set>
 
-#include "apps/kit/new_model.h"
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/generate/train.h"
-#include "apps/programs/generate/write.h"
+#include "apps/programs/generate/generate.h"
 
 using namespace plaingrad;
 using namespace plaingrad::generate;
@@ -103,11 +102,10 @@ void write_command(kit::Options& options) {
     }
     const bool asks = !options.was_given("--prompt");
     const bool talks = asks && words.size() == 1 && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
-    const Writer w = open_model(words[0], precision, true);
+    const Writer w = kit::open_model<Writer>(words[0], precision, true);
     kit::check_usage(w.lines || words.size() == 1,
                      "FILE is for models trained with --lines; this one learned a text");
-    const auto known =
-        lines_of(kit::read_files({words.begin() + 1, words.end()}, w.tokenizer.is_byte_level()));
+    const auto known = lines_of(kit::read_files({words.begin() + 1, words.end()}, reads_bytes(words[0])));
     if (asks && !talks && !w.lines)
         s.prompt = piped_prompt();
     s.writing = chosen(options, s.writing, w.usual);
@@ -127,8 +125,8 @@ void score_command(kit::Options& options) {
     options.add_precision(precision);
     options.add_threads();
     options.parse();
-    const std::vector<kit::File> files = kit::read_files({words.begin() + 1, words.end()}, bytes);
-    const Writer w = open_model(words[0], precision, true);
+    const Writer w = kit::open_model<Writer>(words[0], precision, true);
+    const auto files = kit::read_files({words.begin() + 1, words.end()}, bytes || reads_bytes(words[0]));
     const int64_t context = w.model.config.max_length;
     kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);
     print_scores(w, files, stride > 0 ? stride : (context + 1) / 2);
@@ -140,6 +138,9 @@ void check_new(const kit::Options& options, const TrainSettings& s) {
                      " --help shows more");
     kit::check_usage(!s.words[0].ends_with(".safetensors"), s.words[0],
                      ": this is no text; to train a model further, give its folder");
+    std::error_code none;
+    kit::check_usage(s.is_further() || !std::filesystem::is_directory(s.words[0], none), "--preset ",
+                     s.preset, " is for a new model; ", s.words[0], " is a folder");
     if (!s.is_further())
         return;
     kit::check_fine_tuning(options, s.words, s.run);
@@ -155,8 +156,12 @@ void train_command(kit::Options& options) {
     if (s.run.resume.empty())
         check_new(options, s);
     const models::RunFolder folder("generate", s.run, options);
+    if (s.is_further())
+        kit::check_base(folder, s.words[0], "MODEL");
     const std::vector<kit::File> files =
-        kit::read_files({s.words.begin() + (s.is_further() ? 1 : 0), s.words.end()}, s.bytes);
+        s.is_further()
+            ? kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes || reads_bytes(s.words[0]))
+            : kit::read_files(s.words, s.bytes);
     const Writer w = train(s, files, folder);
     if (folder.exists())
         return;
@@ -164,13 +169,10 @@ void train_command(kit::Options& options) {
     write(w, sample_of(w), w.lines ? lines_of(files) : std::set<std::string>());
 }
 
-void print_folder(const std::string& path) {
-    const Writer w = open_model(path);
-    kit::print_sizes(
-        path, models::hugging_face::kFamilyNames[static_cast<int>(models::SavedModel(path).config.family)],
-        w.model.config);
-    std::cout << "text: tokens, vocabulary " << kit::grouped(w.model.config.vocabulary)
-              << "\nwrites: " << described(w.usual.sampling) << ", at most "
+void print_model(const std::string& path) {
+    const Writer w = kit::open_model<Writer>(path);
+    kit::print_sizes(path, nn::parameter_count(w.model));
+    std::cout << "writes: " << described(w.usual.sampling) << ", at most "
               << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")
                                          : join(w.usual.max_tokens, " tokens"))
               << '\n';
@@ -185,6 +187,6 @@ int main(int argc, char** argv) {
             {"score", "measures how well a model predicts texts", score_command},
             {"train", "makes a model of characters from texts, or trains a model further", train_command},
             kit::new_command({"gpt2", "llama"}),
-            kit::info_command("generate", add_train_options, print_folder)};
+            kit::info_command("generate", add_train_options, print_model)};
     });
 }

@@ -1,13 +1,12 @@
-#include "apps/programs/generate/train.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <numbers>
 #include <unordered_map>
 
-#include "apps/kit/pretrained.h"
-#include "apps/programs/generate/write.h"
+#include "apps/kit/model.h"
+#include "apps/programs/generate/generate.h"
 #include "autograd/base/list.h"
 #include "models/text/learn_tokenizer.h"
 
@@ -65,11 +64,10 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
                    "defaults for the other options; --lines selects names, the folder of a model further",
                    s.preset, {"tiny", "small", "names", "further"},
                    [&s](const kit::Options& given) { use_preset(s, given); });
-    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).set =
-        [&s](const std::string& name) {
-            named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
-            s.config = name;
-        };
+    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config).reads([](const std::string& name) {
+        named_config(name, 4, 1);  // of any width: a name that is wrong is refused here, with its file
+        return name;
+    });
     options.add("--layers", "N",
                 "layers; further: only so many of the last ones and the final norm learn, 0: all parameters",
                 s.layers, {.max = 10'000});
@@ -139,6 +137,19 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
             s.lines};
 }
 
+bool reads_bytes(const std::string& path) {
+    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
+}
+
+void report_long_lines(const std::vector<Sequence>& lines, int64_t context) {
+    const auto cut = std::count_if(lines.begin(), lines.end(), [&](const Sequence& line) {
+        return std::ssize(line) > context + 1;  // the last token is only predicted
+    });
+    if (cut > 0)
+        kit::say(join(kit::name(), ": lines of more than ", kit::counted(context, "token"),
+                      ", read in pieces: ", kit::grouped(cut)));
+}
+
 // How many lines, or tokens of the one text.
 static int64_t count(const Writer& w, const std::vector<Sequence>& items) {
     return w.lines ? std::ssize(items) : std::ssize(items[0]);
@@ -164,6 +175,7 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
     if (!w.lines)
         return {{{items[0].begin(), items[0].begin() + learned}},
                 {{items[0].begin() + learned, items[0].end()}}};
+    report_long_lines(items, context);
     Corpus corpus;
     const int64_t training = all - std::min<int64_t>(1000, all / 10);
     for (const int64_t i : Rng(0).fork("held out").permutation(all))
@@ -227,7 +239,7 @@ kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
     kit::ReportModel s = kit::report_model_of(w.model, std::vector<Tokens>{text},
                                               kit::token_names(w.tokenizer, w.model.config.vocabulary));
-    s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
+    s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }
 
@@ -240,9 +252,7 @@ std::string in_words(const kit::Measured& loss) {
 }  // namespace
 
 Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder) {
-    if (s.is_further())
-        kit::check_base(folder, s.words[0], "MODEL");
-    Writer w = s.is_further() ? open_model(s.words[0], s.run.precision) : new_model(s, files);
+    Writer w = s.is_further() ? kit::open_model<Writer>(s.words[0], s.run.precision) : new_model(s, files);
     const int64_t most = w.model.config.max_length, context = w.lines || !s.is_further() ? most
                                                               : s.context > 0            ? s.context
                                                                               : std::min<int64_t>(256, most);
@@ -276,15 +286,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    const bool ended = kit::train(
-        run, batches,
-        [&](const Tokens& rows, const nn::Mode& mode) {
-            return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
-        },
-        [&](bool at_end) {
-            return kit::measure(w.model, at_end && !s.is_further() ? all : some, pad, folder.team());
-        },
-        in_words);
+    const bool ended = kit::train(run, kit::batches_of(some, pad),
+                                  kit::batches_of(s.is_further() ? some : all, pad), in_words);
     if (ended && !s.is_further())
         std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
     return w;

@@ -1,18 +1,16 @@
-#include "apps/programs/translate/data.h"
-
 #include <algorithm>
 #include <iostream>
 
 #include "apps/kit/program.h"
+#include "apps/kit/text_training.h"
+#include "apps/programs/translate/translate.h"
 #include "autograd/base/hash.h"
 #include "autograd/base/list.h"
+#include "models/text/bleu.h"
 
 namespace plaingrad::translate {
 
-std::string replaced_bytes(int64_t count) {
-    return kit::counted(count, "byte") + (count == 1 ? " that is" : " that are") +
-           " not UTF-8, read as U+FFFD";
-}
+using autograd::mapped;
 
 ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
     const auto rule = any_bytes ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
@@ -55,7 +53,7 @@ Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const model
 }
 
 int64_t Corpus::longest() const {
-    const std::vector<int64_t> lengths = autograd::mapped(pairs_, longest_of);
+    const std::vector<int64_t> lengths = mapped(pairs_, longest_of);
     return *std::max_element(lengths.begin(), lengths.end());  // there is a pair
 }
 
@@ -67,12 +65,12 @@ int64_t Corpus::target_tokens() const {
 }
 
 std::vector<std::vector<int64_t>> Corpus::batches(const models::text::BatchOptions& options) const {
-    return models::text::make_batches(autograd::mapped(pairs_, length_of), options);
+    return models::text::make_batches(mapped(pairs_, length_of), options);
 }
 
 models::Batch Corpus::batch(const std::vector<int64_t>& indices) const {
     const auto pair = [this](int64_t i) { return pairs_[static_cast<std::size_t>(i)]; };
-    return models::make_batch(autograd::mapped(indices, pair), specials_);
+    return models::make_batch(mapped(indices, pair), specials_);
 }
 
 Corpus Corpus::with_dropout(const Tokenizer& tokenizer, double dropout, const autograd::Rng& rng) const {
@@ -133,6 +131,36 @@ Batches::Step Batches::operator()(int64_t step) {
     for (int64_t i = begin; i < end; ++i)
         result.batches.push_back(corpus().batch(batches_[static_cast<std::size_t>(i)]));
     return result;
+}
+
+double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
+                 int64_t batch_tokens) {
+    const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
+    const auto loss_of = [&](int64_t i) {
+        const models::Batch batch = corpus.batch(batches[static_cast<std::size_t>(i)]);
+        return models::teacher_forcing(model, batch, nn::Mode::eval());
+    };
+    return kit::measure(std::ssize(batches), loss_of, team).nats;
+}
+
+Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
+                  const std::vector<SentencePair>& pairs, const models::TranslationOptions& options) {
+    const auto sources = mapped(pairs, &SentencePair::source),
+               references = mapped(pairs, &SentencePair::target);
+    const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
+    // A sentence comes out the same in any batch, so each process translates some of them.
+    const auto hypotheses = nn::shared_texts(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
+        const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
+        return mapped(models::translate(model, tokenizer, some, options), best);
+    });
+    const bool tokenized = tokenizer.is_tokenized();
+    models::text::BleuOptions bleu_options =
+        tokenized ? models::text::moses_bleu() : models::text::BleuOptions{};
+    bleu_options.lower_case = tokenizer.is_lower_case();  // the signature says so
+    const models::text::BleuScore bleu = models::text::bleu(hypotheses, {references}, bleu_options);
+    return {bleu.score, tokenized
+                            ? models::text::fairseq_line(bleu)
+                            : join("BLEU|", models::text::signature(bleu_options), " = ", to_string(bleu))};
 }
 
 }  // namespace plaingrad::translate

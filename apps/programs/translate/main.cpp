@@ -3,99 +3,22 @@
 //
 //     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 
+#include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/translate/pipe.h"
-#include "apps/programs/translate/score.h"
-#include "apps/programs/translate/train.h"
-#include "models/saved.h"
+#include "apps/programs/translate/translate.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
 using namespace translate;
-using models::Transformer;
 
 namespace {
-
-// ------------------------------------------------------------------------------------------------- train
-
-Tokenizer learn_text(const Settings& s, const ParallelText& text) {
-    models::text::PieceOptions options = s.text;
-    options.dropout = s.bpe_dropout > 0;
-    options.codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
-    options.codes_file = s.codes;
-    std::vector<std::string_view> sentences;
-    for (const SentencePair& pair : text.pairs)
-        sentences.insert(sentences.end(), {pair.source, pair.target});
-    int64_t merges = 0;
-    Tokenizer tokenizer = models::text::learn_pieces(sentences, options, &merges);
-    std::string line = join("vocabulary: ", kit::grouped(tokenizer.size()));
-    if (s.codes.empty() && merges < options.merges)
-        line += join("; merges: only ", kit::grouped(merges), " of ", kit::grouped(options.merges),
-                     "; no other pair occurs twice");
-    std::cerr << line + '\n';
-    check(tokenizer.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
-          options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
-    return tokenizer;
-}
-
-struct Texts {
-    ParallelText training;
-    std::optional<ParallelText> validation;
-};
-Texts read_texts(const Settings& s) {
-    Texts texts = {read(s.files, s.text.bytes), {}};
-    if (!s.validation.empty())
-        texts.validation = read(s.validation, s.text.bytes);
-    kit::say(kit::as_line(check_data(texts.training)));
-    if (texts.validation)
-        kit::say(kit::as_line(check_data(*texts.validation, &texts.training)));
-    return texts;
-}
-
-void check_data_command(kit::Options& options) {
-    Settings s;
-    add_data_options(options, s);
-    options.parse();
-    check_files(s);
-    read_texts(s);
-}
-
-void train_command(kit::Options& options) {
-    Settings s;
-    add_train_options(options, s);
-    options.parse();
-    if (s.run.resume.empty())
-        check_settings(s);
-    if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
-        throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
-    const models::RunFolder folder("translate", s.run, options);
-    for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
-        folder.claim(also);
-    check_settings(s);
-    const Texts texts = read_texts(s);
-    const Tokenizer tokenizer =
-        folder.resumes() ? models::SavedModel(folder.last()).tokenizer() : learn_text(s, texts.training);
-    const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    const models::Config config = model_config(s, tokenizer);
-    kit::check_memory(models::least_parameters(config));
-    const Transformer model = folder.resumes()
-                                  ? models::load_model<models::Transformer>(folder.last(), {.rng = rng})
-                                  : Transformer(config, rng);
-    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
-    const Corpus corpus(texts.training, tokenizer, model.config.specials, s.context, TooLong::drop);
-    std::optional<Corpus> validation;
-    if (texts.validation)
-        validation.emplace(*texts.validation, tokenizer, model.config.specials, s.context, TooLong::drop);
-    train({model, tokenizer, corpus, validation ? &*validation : nullptr, s, folder});
-}
 
 // ---------------------------------------------------------------------------------- run, score, and info
 
@@ -111,8 +34,10 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
                 {"copy", "mark"});
 }
 
-void add_run_options(kit::Options& options, std::vector<std::string>& words, PipeOptions& pipe,
-                     std::string& unknown, std::string& precision) {
+void run_command(kit::Options& options) {
+    std::vector<std::string> words;
+    PipeOptions pipe;
+    std::string unknown = "copy", precision;
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
     add_decoding(options, pipe.translation, unknown, precision);
     options.add("--n", "N",
@@ -123,13 +48,6 @@ void add_run_options(kit::Options& options, std::vector<std::string>& words, Pip
                 "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
     options.add_threads();
-}
-
-void run_command(kit::Options& options) {
-    std::vector<std::string> words;
-    PipeOptions pipe;
-    std::string unknown = "copy", precision;
-    add_run_options(options, words, pipe, unknown, precision);
     options.parse();
     kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n ", pipe.translation.n_best,
                      " must not be larger than --beam ", pipe.translation.beam);
@@ -171,27 +89,12 @@ void score_command(kit::Options& options) {
               << measure_bleu(nn::alone(), model, tokenizer, corpus.sentences(), decoding).text << '\n';
 }
 
-void info_command(kit::Options& options) {
-    std::vector<std::string> words;
-    options.rest("MODEL", "a run's folder or a file", words, {1, 1});
-    options.add_threads();
-    options.parse();
-    const std::string path = models::model_file(words[0]);
+void print_model(const std::string& path) {
     const auto [model, tokenizer] = models::Translator::load(path);
-    const models::Config& c = model.config;
-    std::cout << path << ": " << kit::grouped(nn::parameter_count(model)) << " parameters\n"
-              << "layers: " << c.n_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
-              << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
-              << c.max_length << " tokens\n"
-              << "products: " << autograd::kPrecisionNames[static_cast<int>(c.block.precision)] << '\n'
-              << "text: " << (tokenizer.is_tokenized() ? "in tokens" : "raw")
-              << (tokenizer.is_lower_case() ? ", lower case" : "") << ", "
-              << (tokenizer.is_byte_level() ? "bytes" : "pieces of words") << ", vocabulary "
-              << kit::grouped(tokenizer.size()) << '\n';
-    Settings s;
-    kit::Options train({"translate"});
-    add_train_options(train, s);
-    kit::print_run("translate", words[0], train);
+    kit::print_sizes(path, nn::parameter_count(model),
+                     join(tokenizer.is_tokenized() ? "in tokens" : "raw",
+                          tokenizer.is_lower_case() ? ", lower case, " : ", ",
+                          tokenizer.is_byte_level() ? "bytes" : "pieces of words"));
 }
 
 // ---------------------------------------------------------------------------------------------- learn-bpe
@@ -210,8 +113,7 @@ void learn_bpe_command(kit::Options& options) {
         int64_t replaced = 0;
         for (const std::string& line : models::text::read_lines_leniently(file, replaced))
             counts.add_line(line);
-        if (replaced > 0)
-            kit::say(join(kit::as_line(file), ": ", replaced_bytes(replaced)));
+        kit::report_replaced(file, replaced);
     }
     std::cout << codes_of(learn_word_merges(counts, merges).rules);
 }
@@ -231,7 +133,7 @@ int main(int argc, char** argv) {
             {"train", "learns to translate from pairs of sentences", train_command},
             {"run", "translates standard input, or a file, line by line", run_command},
             {"score", "measures a model on your sentences: loss and BLEU", score_command},
-            {"info", "shows what a saved model contains", info_command},
+            kit::info_command("translate", add_train_options, print_model),
             {"check-data", "reports what is odd about sentences to learn from", check_data_command},
             {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
              learn_bpe_command}};

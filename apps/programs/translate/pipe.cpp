@@ -1,10 +1,9 @@
-#include "apps/programs/translate/pipe.h"
-
 #include <iostream>
+#include <utility>
 
-#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
-#include "apps/programs/translate/data.h"
+#include "apps/kit/prompt.h"
+#include "apps/programs/translate/translate.h"
 #include "autograd/base/text_stream.h"
 #include "models/text/lines.h"
 
@@ -21,36 +20,41 @@ public:
         : translator_(translator), options_(options), name_(kit::as_line(name)) {}
 
     void operator()(std::istream& in) {
-        std::string line;
-        while (models::text::next_line(in, line, name_, read_ + 1)) {
-            add(line);
-            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
-                write();
+        const auto rule = translator_.tokenizer.is_byte_level() ? models::text::InvalidUtf8::keep
+                                                                : models::text::InvalidUtf8::replace;
+        int64_t replaced = 0;
+        try {
+            for (std::string line; models::text::next_line(in, line, name_, read_ + 1);) {
+                const std::string where = join(name_, ":", read_ + 1);
+                lines_.push_back(models::text::clean_line(line, where, replaced, rule));
+                ++read_;
+                if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
+                    write();
+            }
+        } catch (const autograd::Error&) {
+            write();  // the lines before the one that is wrong
+            throw;
         }
         write();
-        if (replaced_ > 0)
-            kit::say(join(name_, ": ", replaced_bytes(replaced_)));
-        if (!options_.talks)
-            report_unknown();
+        kit::report_replaced(name_, replaced);
+    }
+
+    // Some unknown characters are normal. If all are unknown, the input is in another language.
+    void report_unknown() const {
+        check(unknown_ == 0 || unknown_ < pieces_, name_,
+              ": the model has never seen any of these characters; is this the language that it learned "
+              "from?");
+        if (unknown_ > 0)
+            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
+                              " words or pieces of words, first ", first_unknown_, "\n");
     }
 
 private:
-    void add(const std::string& line) {
-        try {
-            const auto rule = translator_.tokenizer.is_byte_level() ? models::text::InvalidUtf8::keep
-                                                                    : models::text::InvalidUtf8::replace;
-            lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), replaced_, rule));
-        } catch (const autograd::Error&) {
-            write();  // the lines before it come first
-            throw;
-        }
-        ++read_;
-    }
-
     // Translates the lines that were added.
     void write() {
         int64_t line = read_ - std::ssize(lines_);
-        for (const Translation& translation : translator_.translate(lines_, options_.translation)) {
+        const std::vector<std::string> lines = std::exchange(lines_, {});
+        for (const Translation& translation : translator_.translate(lines, options_.translation)) {
             print(translation, line++);
             pieces_ += translation.pieces;
             if (unknown_ == 0 && !translation.unknown.empty())
@@ -61,7 +65,6 @@ private:
                                   " pieces: the rest is left out\n");
         }
         kit::flush_output();
-        lines_.clear();
     }
 
     void print(const Translation& translation, int64_t line) const {
@@ -78,21 +81,11 @@ private:
         }
     }
 
-    // Some unknown characters are normal. If all are unknown, the input is in another language.
-    void report_unknown() const {
-        check(unknown_ == 0 || unknown_ < pieces_, name_,
-              ": the model has never seen any of these characters; is this the language that it learned "
-              "from?");
-        if (unknown_ > 0)
-            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
-                              " words or pieces of words, first ", first_unknown_, "\n");
-    }
-
     const models::Translator& translator_;
     const PipeOptions& options_;
     const std::string name_;
     std::vector<std::string> lines_;    // to be translated
-    int64_t read_ = 0, replaced_ = 0;   // lines; bytes that are not UTF-8
+    int64_t read_ = 0;                  // lines
     int64_t pieces_ = 0, unknown_ = 0;  // of all lines
     std::string first_unknown_;
 };
@@ -101,11 +94,12 @@ private:
 
 void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
                      const std::string& name) {
-    Pipe(translator, options, name)(in);
+    Pipe pipe(translator, options, name);
+    pipe(in);
+    pipe.report_unknown();
 }
 
-void talk(const models::Translator& translator, PipeOptions options) {
-    options.talks = true;
+void talk(const models::Translator& translator, const PipeOptions& options) {
     const models::text::Tokenizer& tokenizer = translator.tokenizer;
     const models::TranslationOptions& o = options.translation;
     kit::Prompt prompt = kit::prompt_of({.model = translator.model,
@@ -124,7 +118,7 @@ void talk(const models::Translator& translator, PipeOptions options) {
     };
     prompt.answer = [&](const std::string& text, const std::string& where) {
         autograd::TextReader line(text + '\n');
-        translate_lines(translator, options, line, where);
+        Pipe(translator, options, where)(line);  // what is unknown was told already
     };
     kit::converse(prompt);
 }

@@ -1,13 +1,11 @@
-#include "apps/programs/translate/train.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/pretrained.h"
+#include "apps/kit/model.h"
 #include "apps/kit/run.h"
-#include "apps/programs/translate/score.h"
+#include "apps/programs/translate/translate.h"
 #include "autograd/base/text_stream.h"
 #include "models/saved.h"
 #include "nn/checkpoint/metadata.h"
@@ -19,41 +17,110 @@ namespace {
 
 using models::Transformer;
 
+// ------------------------------------------------------------------------------------- before the first step
+
+void check_files(const Settings& s) {
+    kit::check_usage(s.files.size() == 1 || s.files.size() == 2,
+                     "this needs two files, or one TSV; --help shows more");
+}
+
+void check_settings(const Settings& s) {
+    check_files(s);
+    kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
+                     "--save FOLDER is needed: the model is kept there");
+    kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
+                     s.batch_tokens);
+    kit::check_heads(s.d_model, s.heads);
+    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
+                     "--bpe-dropout, --min-count and --tokenized are for text, not for --bytes");
+}
+
+// Those to learn from and, if there are any, those of --validation.
+std::vector<ParallelText> read_texts(const Settings& s) {
+    std::vector<ParallelText> texts = {read(s.files, s.text.bytes)};
+    if (!s.validation.empty())
+        texts.push_back(read(s.validation, s.text.bytes));
+    kit::say(kit::as_line(check_data(texts[0])));
+    if (texts.size() > 1)
+        kit::say(kit::as_line(check_data(texts[1], &texts[0])));
+    return texts;
+}
+
+Tokenizer learn_text(const Settings& s, const ParallelText& text) {
+    models::text::PieceOptions options = s.text;
+    options.dropout = s.bpe_dropout > 0;
+    options.codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
+    options.codes_file = s.codes;
+    std::vector<std::string_view> sentences;
+    for (const SentencePair& pair : text.pairs)
+        sentences.insert(sentences.end(), {pair.source, pair.target});
+    int64_t merges = 0;
+    Tokenizer tokenizer = models::text::learn_pieces(sentences, options, &merges);
+    std::string line = join("vocabulary: ", kit::grouped(tokenizer.size()));
+    if (s.codes.empty() && merges < options.merges)
+        line += join("; merges: only ", kit::grouped(merges), " of ", kit::grouped(options.merges),
+                     "; no other pair occurs twice");
+    std::cerr << line + '\n';
+    check(tokenizer.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
+          options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
+    return tokenizer;
+}
+
+models::Config model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
+    const auto rate = static_cast<autograd::Real>(s.dropout);
+    const int64_t vocabulary = tokenizer.size();
+    models::Specials specials;
+    if (tokenizer.is_byte_level())  // no text has these
+        specials.never.insert(specials.never.end(), {models::kUnk, static_cast<int32_t>(vocabulary) - 1});
+    return {.src_vocabulary = vocabulary,
+            .vocabulary = vocabulary,
+            .max_length = s.context,
+            .specials = specials,
+            .n_layers = s.layers,
+            .n_decoder_layers = s.layers,
+            .embeddings_tied = true,
+            .tied = true,
+            .block = {.d_model = s.d_model,
+                      .n_heads = s.heads,
+                      .d_ff = s.d_ff,
+                      .output_bias = false,
+                      .dropout = {.embeddings = rate, .sublayers = rate},
+                      .precision = kit::precision_of(s.run.precision)}};
+}
+
+Transformer new_model(const Settings& s, const Tokenizer& tokenizer, const models::RunFolder& folder) {
+    const models::Config config = model_config(s, tokenizer);
+    kit::check_memory(models::least_parameters(config));
+    const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    Transformer model = folder.resumes() ? models::load_model<Transformer>(folder.last(), {.rng = rng})
+                                         : Transformer(config, rng);
+    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
+    return model;
+}
+
+// -------------------------------------------------------------------------------------------------- the run
+
 constexpr const char* kSteps = "translate.steps";  // in the metadata of the model
 constexpr int64_t kBeam = 5;                       // of the translations that are measured at the end
 
-// The mean of models in files, in order, computed in double; written into the parameters of `into`.
-void average(const std::vector<std::string>& files, const Transformer& into) {
+// Loads the mean of models in files, in order, computed in double.
+void load_average(const std::vector<std::string>& files, const Transformer& into) {
     const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
     std::vector<std::vector<double>> sums(parameters.size());
     for (const std::string& file : files) {
-        const Transformer one = models::load_model<models::Transformer>(file);
-        const std::vector<nn::NamedParameter> values = nn::parameters(one);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::vector<autograd::Real> x = values[i].tensor.to_vector();
+        models::load_weights(file, models::state_dict(into));
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            const std::vector<autograd::Real> x = parameters[i].tensor.to_vector();
             sums[i].resize(x.size());
             for (std::size_t j = 0; j < x.size(); ++j)
                 sums[i][j] += static_cast<double>(x[j]);
         }
     }
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        autograd::Tensor x = parameters[i].tensor;
-        autograd::Real* const mean = x.mutable_data();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        autograd::Real* const mean = autograd::Tensor(parameters[i].tensor).mutable_data();
         for (std::size_t j = 0; j < sums[i].size(); ++j)
             mean[j] = static_cast<autograd::Real>(sums[i][j] / static_cast<double>(files.size()));
     }
-}
-
-// Estimates how many bytes the validation needs to translate a batch of its longest sentences with a beam:
-// keys and values of every layer, for the source and for a translation of 1.5 times its length; and the
-// probabilities of all words, twice.
-double decoding_bytes(const models::Config& c, const Corpus& validation, int64_t beam) {
-    const auto rows =
-        static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
-    const double positions = 2.5 * static_cast<double>(validation.longest());
-    return rows * sizeof(autograd::Real) *
-           (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
-            2 * static_cast<double>(c.vocabulary));
 }
 
 // The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
@@ -66,10 +133,17 @@ std::string earlier_epochs(const std::string& file, int64_t done) {
     return log;
 }
 
-class Learner : Job {
+class Learner {
 public:
-    explicit Learner(const Job& job)
-        : Job(job),
+    Learner(const Settings& of, const models::RunFolder& in)
+        : s(of),
+          folder(in),
+          files(read_texts(s)),
+          tokenizer(folder.resumes() ? models::SavedModel(folder.last()).tokenizer()
+                                     : learn_text(s, files[0])),
+          model(new_model(s, tokenizer, folder)),
+          corpus(corpus_of(files[0])),
+          validation(files.size() > 1 ? std::optional(corpus_of(files[1])) : std::nullopt),
           run_(folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}), options(),
                plan()),
           batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
@@ -92,13 +166,14 @@ public:
             if (!run_.validates())  // an epoch that the run's end cuts short counts as one
                 continue;
             std::string measured = ",";
-            if (validation != nullptr) {
-                bleu_ = bleu({.beam = 1, .alpha = 0}).score;
+            if (validation) {
+                const double score = bleu({.beam = 1, .alpha = 0}).score;
+                run_.scores = {{"BLEU", score}};
                 const double loss = validation_loss();
-                measured = join(kit::number(loss, 4), ",", kit::number(bleu_, 2));
+                measured = join(kit::number(loss, 4), ",", kit::number(score, 2));
                 run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
                                           kit::number(run_.epoch.loss(), 4), "  validation ",
-                                          kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2)));
+                                          kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
             }
             keep_epoch(measured);
         }
@@ -107,13 +182,16 @@ public:
     }
 
 private:
+    Corpus corpus_of(const ParallelText& text) const {
+        return {text, tokenizer, model.config.specials, s.context, TooLong::drop};
+    }
     std::string data() const {
         return join(corpus.fingerprint(), "; ", validation ? validation->fingerprint() : "no validation");
     }
 
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
     kit::ReportModel report_model() {
-        const Corpus& shown = validation != nullptr ? *validation : corpus;
+        const Corpus& shown = validation ? *validation : corpus;
         std::vector<models::Batch> texts;
         std::vector<std::string> lines;
         for (int64_t i = 0; i < std::min<int64_t>(shown.size(), 3); ++i) {
@@ -122,14 +200,12 @@ private:
         }
         const kit::Labels names = kit::token_names(tokenizer);
         kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
-        report_model.samples = [this, lines] {
+        report_model.answers = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
-            return all;
+            return kit::Answers{all};
         };
-        if (validation != nullptr)
-            report_model.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
         return report_model;
     }
 
@@ -149,11 +225,10 @@ private:
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .decoding = validation == nullptr ? 0 : decoding_bytes(model.config, *validation, kBeam),
                 .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
-                .validates = validation != nullptr,
+                .validates = validation.has_value(),
                 .report_model = report_model(),
                 .objective = kit::objective_of(
                     model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
@@ -195,13 +270,12 @@ private:
         nn::checkpoint::replace_file(folder.file("epochs.csv"), {log_});
     }
 
-    // After how many steps a model was saved.
-    std::string steps() const { return std::to_string(run_.training.adam.steps()); }
-    bool is_finished() const {
+    // Whether the model of this step was saved already.
+    bool is_finished(const std::string& steps) const {
         if (!nn::checkpoint::exists(folder.model()))
             return false;
         const nn::checkpoint::Metadata saved = nn::checkpoint::read(folder.model()).metadata();
-        return saved.contains(kSteps) && saved.at(kSteps) == steps();
+        return saved.contains(kSteps) && saved.at(kSteps) == steps;
     }
 
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
@@ -210,17 +284,28 @@ private:
     // Files are process 0's; what is computed, all share.
     void finish() {
         nn::Team& team = folder.team();
-        if (nn::any(team, team.leads() && is_finished()))
+        const std::string steps = std::to_string(run_.training.adam.steps());
+        if (nn::any(team, team.leads() && is_finished(steps)))
             return;
         std::string kept = team.leads() ? average_epochs() : "";
         run_.share_weights();
-        double loss = validation == nullptr ? 0 : validation_loss();
-        if (validation != nullptr && run_.training.best_step > 0)
-            choose_best(kept, loss);
+        double loss = validation ? validation_loss() : 0;
+        const double best = run_.training.best_validation;
+        const std::string of_step = join("step ", run_.training.best_step);
+        if (nn::any(team, team.leads() && loss >= best && nn::checkpoint::exists(folder.best()))) {
+            if (team.leads())
+                models::load_weights(folder.best(), models::state_dict(model));
+            run_.share_weights();
+            kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept,
+                        " has ", loss);
+            loss = best;
+        } else if (run_.training.best_step > 0) {
+            kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
+        }
         if (folder.writes())
-            models::save_checkpoint(folder.model(), run_.model.state, {{kSteps, steps()}});
+            models::save_checkpoint(folder.model(), run_.model.state, {{kSteps, steps}});
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
-        if (validation == nullptr)
+        if (!validation)
             return;
         std::cout << "validation loss " << loss << "\nbeam " << kBeam << ": " << bleu({.beam = kBeam}).text
                   << '\n';
@@ -233,36 +318,45 @@ private:
                 epochs.push_back(epoch_file(number));
         if (epochs.empty())
             return "the weights of the last step";
-        average(epochs, model);
+        load_average(epochs, model);
         return "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
     }
 
-    // Loads the weights of the best validation into model, unless model, whose validation loss is `loss`,
-    // is better. Says in `kept` which one it is.
-    void choose_best(std::string& kept, double& loss) const {
-        const double best = run_.training.best_validation;
-        const std::string of_step = join("step ", run_.training.best_step);
-        nn::Team& team = folder.team();
-        if (!nn::any(team, team.leads() && loss >= best && nn::checkpoint::exists(folder.best()))) {
-            kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
-            return;
-        }
-        if (team.leads())
-            models::load_weights(folder.best(), models::state_dict(model));
-        run_.share_weights();
-        kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
-                    loss);
-        loss = best;
-    }
-
+    const Settings& s;
+    const models::RunFolder& folder;
+    const std::vector<ParallelText> files;
+    const Tokenizer tokenizer;
+    const Transformer model;
+    const Corpus corpus;
+    const std::optional<Corpus> validation;
     std::string log_ = earlier_epochs("", 0);
-    double bleu_ = 0;
     kit::Run run_;
     Batches batches_;  // from the run's epoch on
 };
 
 }  // namespace
 
-void train(const Job& job) { Learner{job}(); }
+void train_command(kit::Options& options) {
+    Settings s;
+    add_train_options(options, s);
+    options.parse();
+    if (s.run.resume.empty())
+        check_settings(s);
+    if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
+        throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
+    const models::RunFolder folder("translate", s.run, options);
+    for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
+        folder.claim(also);
+    check_settings(s);
+    Learner{s, folder}();
+}
+
+void check_data_command(kit::Options& options) {
+    Settings s;
+    add_data_options(options, s);
+    options.parse();
+    check_files(s);
+    read_texts(s);
+}
 
 }  // namespace plaingrad::translate

@@ -372,8 +372,9 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
                    too_few));
     CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_positions\": 9", "\"n_positions\": 8"); }),
                    "transformer.wpe.weight is (9, 12) and should be (8, 12)"));
-    CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "config.json"); }),
-                   "model.safetensors: a folder is needed, with the config.json of these tensors"));
+    CHECK(
+        contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "config.json"); }),
+                 "model.safetensors: there is no config.json beside it, which says what these tensors are"));
     CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "model.safetensors"); }),
                    "there is no model in this folder: neither model.safetensors nor"));
     CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"gpt2\"", "\"gpt_neox\""); }), "gpt_neox"));
@@ -473,7 +474,7 @@ TEST_CASE("hugging face folder: without config.json, what is there instead is na
     std::filesystem::remove(s.folder / "config.json");
     for (const std::string& path : {s.folder.path, s.folder / "model.safetensors"})
         CHECK(error(path) == (s.folder / "model.safetensors") +
-                                 ": a folder is needed, with the config.json of these tensors");
+                                 ": there is no config.json beside it, which says what these tensors are");
 }
 
 TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]") {

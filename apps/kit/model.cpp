@@ -1,21 +1,31 @@
-#include "apps/kit/new_model.h"
+#include "apps/kit/model.h"
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <set>
+#include <utility>
 
-#include "apps/kit/plan.h"
-#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
+#include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
+#include "autograd/plain.h"
 #include "models/presets.h"
 #include "models/text/learn_tokenizer.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
 using autograd::check;
+using autograd::join;
+
+// ------------------------------------------------------------------------------------------------ new ones
 
 void add_preset(Options& options, std::string& preset) {
     options.add("--preset", "whose model: models/presets.h names the sources", preset,
@@ -112,7 +122,9 @@ models::Config new_config(const NewModel& s) {
 
 std::string all_text(const NewModel& s) {
     std::string text;
-    for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))  // each begins a line
+    for (const File& file :
+         read_files({s.words.begin() + 1, s.words.end()}, s.bytes,
+                    s.family == "bert" ? "" : "; --bytes reads any file"))  // each begins a line
         text += (text.empty() || text.ends_with('\n') ? "" : "\n") + file.text;
     check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
           s.words[1], ": there is no text to learn tokens from");
@@ -179,6 +191,158 @@ Command new_command(const std::vector<std::string>& families) {
                 options.parse();
                 make_model(s);
             }};
+}
+
+// ---------------------------------------------------------------------------------------------- saved ones
+
+namespace {
+
+// The line of `loading`, which also goes away when loading throws.
+struct LoadingLine {
+    using Clock = std::chrono::steady_clock;
+    explicit LoadingLine(const std::string& path) : what(as_line(path)) {}
+    LoadingLine(LoadingLine&&) = delete;
+    ~LoadingLine() { clear(); }
+
+    void operator()(int64_t done, int64_t all) {
+        constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
+        if (all < kLarge || (done < all && Clock::now() - drawn < std::chrono::milliseconds(50)))
+            return;
+        drawn = Clock::now();
+        if (done == all)
+            return clear();
+        std::cerr << join('\r', what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion),
+                          " million numbers\033[K")
+                  << std::flush;
+        open = true;
+    }
+    void clear() {
+        if (std::exchange(open, false))
+            std::cerr << "\r\033[K" << std::flush;
+    }
+
+    std::string what;
+    bool open = false;
+    Clock::time_point drawn;
+};
+
+}  // namespace
+
+decltype(models::OpenOptions::progress) loading(const std::string& path) {
+    if (!is_terminal(STDERR_FILENO))
+        return {};
+    return [line = std::make_shared<LoadingLine>(path)](int64_t done, int64_t all) { (*line)(done, all); };
+}
+
+models::OpenOptions opening(const std::string& path, const std::string& precision, bool packed) {
+    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
+                                   .precision = given_precision(precision)};
+    std::error_code none;
+    check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
+          ": this is a link to something that is not there");
+    check(nn::checkpoint::exists(path), path, ": there is no such folder or file",
+          suggestion(path, {"train", "new", "info", "score", "predict", "eval"}),
+          " `make tiny` trains small models, in build/tiny");
+    check(!std::filesystem::is_regular_file(path, none) || path.ends_with(".safetensors"), path,
+          ": this file is no model; `", name(), " train --help` says how to learn from texts");
+    if (!models::is_of_others(path))
+        return options;
+    const models::SavedModel folder(path);
+    std::set<std::string> dtypes;
+    double bytes = 0;
+    for (const nn::checkpoint::SafeTensors& file : folder.files)
+        for (const nn::checkpoint::Entry& entry : file.entries()) {
+            dtypes.insert(nn::checkpoint::name_of(entry.dtype));
+            bytes += static_cast<double>(entry.end - entry.begin);
+        }
+    const bool halves = options.packed && options.precision == models::Precision::bf16;
+    check_memory_to_open((halves ? 2 : sizeof(autograd::Real)) * models::least_parameters(folder.config));
+    say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config), ", ",
+             counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
+             models::listed({dtypes.begin(), dtypes.end()})));
+    options.progress = loading(path);
+    return options;
+}
+
+void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
+                const std::vector<std::string>& notes) {
+    announce(name(), parameters, precision);
+    for (const std::string& note : notes)
+        say(as_line(join(path, ": ", note)));
+}
+
+void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
+                       const models::RunSettings& run) {
+    const bool fresh = run.resume.empty();
+    check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; ", options.as_called(),
+                " --help shows more");
+    check_usage(!fresh || run.check || !run.save.empty(),
+                "--save FOLDER is missing: the trained model is written there");
+}
+
+void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how) {
+    check(!folder.resumes() || nn::checkpoint::exists(path), path,
+          ": the model that this run began with is no longer there; with --resume ", folder.path, ' ', how,
+          " it can be at another place");
+}
+
+void check_no_model(const std::string& folder, const models::TextFiles& own) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const auto is_own = [&](const std::string& name) {
+        return std::any_of(own.begin(), own.end(), [&](const auto& file) {
+            return file.first == name &&
+                   file.second == nn::checkpoint::read_file(nn::checkpoint::in_folder(folder, name));
+        });
+    };
+    const std::string config = nn::checkpoint::in_folder(folder, "config.json");
+    check(!nn::checkpoint::exists(config) || is_own("config.json"), config,
+          ": there is a model already; give another folder");
+    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
+        const fs::path kind = name.extension();
+        check(is_own(name) || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
+                               name != "merges.txt" && name != "vocab.txt"),
+              nn::checkpoint::in_folder(folder, name.string()),
+              ": this belongs to another model, or to one that was begun; give another folder");
+    }
+}
+
+void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
+                      const std::string& where) {
+    if (std::find(ids.begin(), ids.end(), pad) != ids.end())  // the tokenizer may lack a model's padding
+        throw autograd::Error(join(where, ": no text to learn from may have ", tokenizer.decode({pad}),
+                                   ", which fills up shorter texts; remove it"));
+}
+
+void print_sizes(const std::string& path, int64_t parameters, const std::string& text) {
+    const models::SavedModel saved(path);
+    const models::ConfigJson& c = saved.config;
+    const models::BlockConfig& b = c.block;
+    std::cout << path << ": "
+              << (saved.is_ours() ? models::name_of(c.kind)
+                                  : models::hugging_face::kFamilyNames[static_cast<int>(c.family)])
+              << "\nlayers: " << c.n_layers
+              << (c.kind == models::Kind::encoder_decoder ? join(" + ", c.n_decoder_layers) : "") << ", "
+              << b.d_model << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
+              << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
+                                                               : "")
+              << "; at most " << grouped(c.max_length) << " tokens\nparameters: " << grouped(parameters)
+              << ", products in " << autograd::kPrecisionNames[static_cast<int>(b.precision)]
+              << "\ntext: " << text << ", vocabulary " << grouped(c.vocabulary) << '\n';
+}
+
+std::string visible(const std::string& token) {
+    std::string text;
+    for (const char c : token)
+        text += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
+    return text;
+}
+
+Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary) {
+    Labels names(static_cast<std::size_t>(vocabulary));
+    for (int32_t id = 0; id < tokenizer.size(); ++id)
+        names[static_cast<std::size_t>(id)] = visible(tokenizer.decode({id}));
+    return names;
 }
 
 }  // namespace plaingrad::kit

@@ -1,6 +1,8 @@
-// Training on texts: of a new model of characters, or further of a model that exists.
+// What the commands of generate are made of: training on texts, of a new model of characters or further of a
+// model that exists; and writing with a model, and measuring it, to standard output.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "models/writer.h"
 
 namespace plaingrad::generate {
+
+// ---- training
 
 // The text that `generate` learns when it is given no model: a lighthouse's log book, written for this
 // purpose. The Makefile compiles it into the program from log_book.txt. It must not change: the losses in the
@@ -51,6 +55,12 @@ std::string config_help();
 // or does not fit the heads, and Error for texts without anything to learn.
 models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
 
+// Whether the files of a model are read as they are: of one of ours that learned bytes.
+bool reads_bytes(const std::string& path);
+
+// Says on standard error how many lines are longer than a model's context, and so are read in pieces.
+void report_long_lines(const std::vector<kit::Sequence>& lines, int64_t context);
+
 // What a model learns from, and what is held out: the last tenth of a text; of lines a random tenth, at most
 // 1,000, the same for every seed.
 struct Corpus {
@@ -67,5 +77,37 @@ kit::Measured bigram_loss(const models::Writer& w, const Corpus& corpus);
 // of a model from Hugging Face, in the same form.
 models::Writer train(const TrainSettings& s, const std::vector<kit::File>& files,
                      const models::RunFolder& folder);
+
+// ---- writing and measuring
+
+struct WriteSettings {
+    std::string prompt = {};
+    models::WritingOptions writing = {};
+    int64_t n = 1, seed = 1;
+};
+
+// Continues the prompt n times, each with numbers of its own, as it is drawn; between texts, which may have
+// several lines, is a line "---". If there are known lines, says how many of the n are not among them. At the
+// end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s, const std::set<std::string>& known = {});
+
+// Continues what is typed (kit::converse), each text with a seed of its own.
+void talk(const models::Writer& w, WriteSettings s);
+
+// "temperature 0.8, top-p 0.95", or "the most probable token".
+std::string described(const models::SamplingOptions& o);
+
+// Each token of a text but the first is predicted from those before it, as many as fit: the model reads
+// windows of `context` tokens, each `stride` tokens behind the one before, and of each but the first only the
+// last `stride` predictions count. So a prediction has at least context - stride tokens before it, or all
+// that there are. A smaller stride takes longer, and is nearer to what the model would say with all of its
+// context.
+kit::Measured score(const models::LanguageModel& model, const kit::Sequence& text, int64_t context,
+                    int64_t stride);
+
+// Scores each file, behind the token that begins a text, and prints perplexity, nats and bits per token and
+// per byte; of several files, also of all together. Each line of a model of lines is a text, and its end is
+// predicted, too. Characters that the model does not know are counted, and left out.
+void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride);
 
 }  // namespace plaingrad::generate

@@ -1,14 +1,18 @@
-// The sentence pairs of a translator as ids, in batches.
+// What the commands of translate are made of: the settings of a run, its pairs of sentences, the run itself,
+// and how lines are translated.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/kit/options.h"
 #include "models/batch.h"
 #include "models/runs/run.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/parallel.h"
+#include "models/translator.h"
 
 namespace plaingrad::translate {
 
@@ -19,8 +23,28 @@ using models::text::SentencePair;
 using models::text::Tokenizer;
 using models::text::TooLong;
 
-// "1 byte that is not UTF-8, read as U+FFFD", or "2 bytes that are not UTF-8, ...".
-std::string replaced_bytes(int64_t count);
+// ---- settings
+
+// Of `translate train`: a row for each, from which options, help, presets and checkpoints follow.
+struct Settings {
+    std::string preset = "tiny", codes;
+    models::RunSettings run;
+    std::vector<std::string> files, validation;
+    models::text::PieceOptions text = {};
+    int64_t layers = 4, heads = 4, d_model = 128, d_ff = 256;
+    int64_t context = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
+    int64_t patience = 10, seed = 1;
+    double lr = 5e-3, dropout = 0.3, bpe_dropout = 0, label_smoothing = 0.1;
+    // Only a preset changes these: how many epochs are averaged, and the norm that gradients are clipped to.
+    int64_t average = 10;
+    double clip = 25;
+};
+
+// The rows. Parsing them sets `s`. Of the data alone: the files, --validation and --bytes.
+void add_data_options(kit::Options& options, Settings& s);
+void add_train_options(kit::Options& options, Settings& s);
+
+// ---- data
 
 // Reads two files, or one TSV. any_bytes: keeps bytes that are not UTF-8 as they are.
 ParallelText read(const std::vector<std::string>& files, bool any_bytes);
@@ -87,5 +111,43 @@ private:
     std::optional<Corpus> divided_;  // with this epoch's BPE dropout
     std::vector<std::vector<int64_t>> batches_;
 };
+
+// ---- training
+
+// `translate train`: trains a model, or continues a run. At the end saves model.safetensors: the average of
+// the last epochs, or the weights of the best validation if those are better. Prints the plan before, and
+// loss and BLEU after.
+void train_command(kit::Options& options);
+// `translate check-data`: says on standard error what is odd about the sentences.
+void check_data_command(kit::Options& options);
+
+// ---- translating
+
+// Nats per token. team: the processes that share the work; all call it, and get the same result.
+double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
+                 int64_t batch_tokens);
+
+struct Bleu {
+    double score = 0;
+    std::string text;  // a line with the score, and how it was computed
+};
+// As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
+Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
+                  const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
+
+struct PipeOptions {
+    models::TranslationOptions translation = {};
+    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
+    bool scores = false;  // the score and a tab before each translation
+};
+
+// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
+// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
+// the input. Throws Error for input that cannot be read, and if the model has seen none of its characters.
+void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
+                     const std::string& name);
+
+// Translates what is typed (kit::converse).
+void talk(const models::Translator& translator, const PipeOptions& options);
 
 }  // namespace plaingrad::translate

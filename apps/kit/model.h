@@ -1,36 +1,49 @@
-// What programs say about a folder from Hugging Face that they have opened, and how they train it further.
+// The model of a command: a new one, one that is opened, or a folder from Hugging Face to be trained further.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "apps/kit/options.h"
 #include "apps/kit/report.h"
-#include "autograd/plain.h"
+#include "models/families/transformer.h"
 #include "models/runs/run.h"
 #include "models/saved.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::kit {
 
-// Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
-// "gpt2: GPT2LMHeadModel, 2 files, 523.0 MiB of F32", and returns what shows the progress (see loading).
-// Throws Error if there is nothing at this path; for such a folder also if the memory is too small for its
-// weights, with `bytes_each` for a number, and FileError as SavedModel does.
-std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
-                                                       int64_t bytes_each = sizeof(autograd::Real));
+// ------------------------------------------------------------------------------------------- new ones
 
-// The model of a command, as a Writer, Labeller or Filler. precision: as of the option; "": the model's own.
+// Whose model it is, and what is different; 0 and "": nothing.
+struct PresetModel {
+    std::string preset, positions = {};
+    int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;
+};
+void add_preset(Options& options, std::string& preset);  // the row of --preset
+void add_model_options(Options& options, PresetModel& m);
+models::Config config_of(const PresetModel& m);
+
+// A model of these sizes, if there is memory to train it; says what it runs on.
+models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng);
+
+// The whole command `new FOLDER FILE...`: makes a folder as from Hugging Face, with a tokenizer that it
+// learns from the files, and a model with random weights. families: those that --family chooses from; the
+// first is the default.
+Command new_command(const std::vector<std::string>& families);
+
+// ------------------------------------------------------------------------------------- saved ones
+
+// Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
+// "gpt2: GPT2LMHeadModel, 2 files, 523.0 MiB of F32"; on a terminal, it will show how much of a large model
+// was read. Throws Error if there is nothing at this path; for such a folder also if the memory is too small
+// for its weights, and FileError as SavedModel does. precision: as of the option; "": the model's own.
 // packed: for a command that only computes with it.
-template <class Task>
-Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
-    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
-                                   .precision = given_precision(precision)};
-    const bool halves = options.packed && options.precision == models::Precision::bf16;
-    options.progress = halves ? opening(path, 2) : opening(path);
-    return Task::load(path, options);
-}
+models::OpenOptions opening(const std::string& path, const std::string& precision = "", bool packed = false);
+
+// What shows on a terminal how much of a large model was read, "gpt2: 62 of 124 million numbers", on a line
+// that goes away at the end.
+decltype(models::OpenOptions::progress) loading(const std::string& path);
 
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
@@ -38,6 +51,14 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
 template <class Task>
 void say_opened(const std::string& path, const Task& task) {
     say_opened(path, nn::parameter_count(task.model), task.model.config.block.precision, task.notes);
+}
+
+// The model of a command, as a Writer or Filler, and says what it is.
+template <class Task>
+Task open_model(const std::string& path, const std::string& precision = "", bool packed = false) {
+    Task task = Task::load(path, opening(path, precision, packed));
+    say_opened(path, task);
+    return task;
 }
 
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
@@ -70,8 +91,8 @@ models::RunModel run_model_for_others(const Model& model, const std::string& dat
     return all;
 }
 
-// For `info`, on standard output: "bert-base: bert", and the sizes of its layers.
-void print_sizes(const std::string& path, const std::string& kind, const models::Config& config);
+// For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".
+void print_sizes(const std::string& path, int64_t parameters, const std::string& text = "tokens");
 
 // A token as a label: spaces and line breaks are visible.
 std::string visible(const std::string& token);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "apps/kit/text_training.h"
-#include "models/filler.h"
 #include "models/runs/run_folder.h"
 
 namespace plaingrad::fill {
@@ -22,11 +21,7 @@ struct TrainSettings : kit::TextTraining {
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, TrainSettings& s);
 
-// Trains, and writes the result into the run's folder, as one from Hugging Face.
-void train(const TrainSettings& s, const models::RunFolder& folder);
-
-// Loads a model for a command, and says on standard error what it is, and what was ignored in its folder.
-// precision: as of the option; "": float32.
-models::Filler open_model(const std::string& path, const std::string& precision);
+// `fill train`: writes the result into the run's folder, as one from Hugging Face.
+void train_command(kit::Options& options);
 
 }  // namespace plaingrad::fill

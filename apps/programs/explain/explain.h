@@ -1,0 +1,99 @@
+// What the lecture is made of: a tiny trained model, every value of a forward and a backward pass through it,
+// and the pages that show them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/kit/picture.h"
+#include "models/batch.h"
+#include "nn/optim.h"
+
+namespace plaingrad::explain {
+
+// ---- the model: an encoder-decoder Transformer, trained to reverse three digits
+
+using Ids = std::vector<int32_t>;
+
+Ids triple_of(int64_t n);  // the ids of the three digits of n, which is below 1,000
+// Every seventh triple takes no part in training. 539 is one of them.
+constexpr bool held_out(int64_t n) { return n % 7 == 0; }
+std::vector<std::string> names_of(const Ids& ids);  // "5", "<sos>"
+
+struct Trained {
+    explicit Trained(int64_t seed);
+    // The model's own reversals of triples, generated token by token.
+    std::vector<Ids> answers(const std::vector<Ids>& triples) const;
+    // How many triples come out right, of those that were held out or of the others.
+    int64_t count_right(bool unseen) const;
+
+    models::Transformer model;
+    nn::Adam adam;
+    double learning_rate = 0;  // of the step that comes next
+};
+
+// ---- its values, by name. The model's own layers compute them, in the plain form.
+
+using autograd::Tensor;
+using Words = std::vector<std::string>;
+
+// labels: what its rows are and what its columns are. S: source tokens, T: the tokens that the decoder reads,
+// V: symbols of an answer, i: indices. A third letter, #, marks weights between 0 and 1, which are shaded.
+struct Value {
+    std::string labels;
+    Tensor x;
+};
+struct Values {
+    std::map<std::string, Value> all;
+    std::map<std::string, Words> words;  // among them S, T and V
+
+    Tensor keep(const std::string& name, const std::string& labels, const Tensor& x) {
+        return (all[name] = {labels, x}).x;
+    }
+    void keep(const std::string& name, double x) { keep(name, "", static_cast<autograd::Real>(x)); }
+    const Tensor& operator()(const std::string& name) const { return all.at(name).x; }
+};
+
+// example: one triple of digits and its reversal. Calls the layers one by one, as
+// models/families/transformer.cpp does, and within an attention the ops, as autograd/plain.cpp does. Whatever
+// the library returns by itself (input, attentions and their weights, memory, logits) must have the same
+// bits; otherwise throws Error. Adds what the words about cross-attention need.
+Values forward(const models::Transformer& model, const models::Batch& example);
+
+// Adds how far the fused form of the library is from the plain one: "fused.logits", and "fused.gradients" of
+// all parameters, each relative to the largest of its kind. Throws Error above 1e-5 and 1e-3. (Where an
+// answer is nearly certain, softmax - target is the small difference of numbers near 1, so that rounding
+// weighs more: gradients differ by up to 2e-4.)
+void compare_with_fused(const models::Transformer& model, const models::Batch& example, Values& values);
+
+// Adds gradients of the loss, "dlogits", "ddecoded" and so on, link by link down to one weight of the
+// cross-attention's W_Q, the one with the largest gradient; its finite differences; and Adam's step, which
+// changes the model. Throws Error unless the links and the graph of the whole model agree.
+void backward(Trained& trained, const models::Batch& example, Values& values);
+
+// ---- pages
+//
+// A step of the lecture as it is shown. Its words are in lecture.txt, which says where which numbers go:
+//
+//     # name: title
+//     {encoder.q 0 2 1}            in a line: row 2, column 1 of head 0; or words, {S} and {S 2}
+//     [q = encoder.q 0 | k = ...]  a line of matrices with titles; without a head, all of them
+//     ?loss.rose It rose.          a line that is there only if this value is not 0
+//
+// Matrices stand side by side as far as 80 columns hold them.
+struct Step {
+    std::string name, title, text;
+};
+std::vector<Step> lecture_steps();
+
+// number: "7/29". Throws std::out_of_range for a name that the values do not have. With colour, the title is
+// bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
+std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
+
+// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; up and
+// down, Page Up and Page Down where a page is higher than the terminal; q to leave. Standard input and output
+// must be a terminal, which is left as it was (see Keys).
+void turn_pages(const std::vector<std::string>& pages);
+
+}  // namespace plaingrad::explain
