@@ -16,7 +16,7 @@ models/text              3671
 apps                     7482
 product                 25460
 files                     288
-tests                   57146'
+tests                   57165'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
