@@ -264,13 +264,6 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     return options;
 }
 
-void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
-                const std::vector<std::string>& notes) {
-    announce(name(), parameters, precision);
-    for (const std::string& note : notes)
-        say(as_line(join(path, ": ", note)));
-}
-
 void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
                        const models::RunSettings& run) {
     const bool fresh = run.resume.empty();

@@ -46,11 +46,11 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
 decltype(models::OpenOptions::progress) loading(const std::string& path);
 
 // On standard error: what it runs on (see announce), and a line for each note.
-void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
-                const std::vector<std::string>& notes);
 template <class Task>
 void say_opened(const std::string& path, const Task& task) {
-    say_opened(path, nn::parameter_count(task.model), task.model.config.block.precision, task.notes);
+    announce(name(), nn::parameter_count(task.model), task.model.config.block.precision);
+    for (const std::string& note : task.notes)
+        say(as_line(autograd::join(path, ": ", note)));
 }
 
 // The model of a command, as a Writer or Filler, and says what it is.

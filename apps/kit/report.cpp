@@ -109,14 +109,10 @@ Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
     });
 }
 
-autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions) {
-    return text.slice(0, std::min(positions, text.length()));
-}
-
 std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions) {
     int64_t longest = 0;
     for (autograd::Tokens& text : texts) {
-        text = first_of(text, positions);
+        text = text.slice(0, std::min(positions, text.length()));
         longest = std::max(longest, text.length());
     }
     for (std::size_t i = 1; i < texts.size(); ++i)
@@ -342,8 +338,8 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
     ReportModel s = about(model, model.src_embedding.tokens.table, names);
     const std::vector<autograd::Tokens> sources = as_in_a_batch(mapped(texts, &models::Batch::src), 32);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
-        const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
+        const autograd::Tokens src = sources[i], tgt = texts[i].tgt;
+        const autograd::Tokens read = tgt.slice(0, std::min<int64_t>(32, tgt.length() - 1));
         s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names), {src, read}});
     }
     s.answers = [=, &model] {
@@ -359,11 +355,7 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
 }
 
 Report::Report(const models::Run& run, const RunPlan& plan)
-    : run_(run),
-      wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
-    if (!wanted_)
-        return;
+    : run_(run), recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!run.folder.run.report.empty())
         check_page(run.folder.run.report);
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
@@ -386,8 +378,6 @@ Report::Report(const models::Run& run, const RunPlan& plan)
 }
 
 void Report::after_step(const nn::StepReport& step, const Scores& scores) {
-    if (!wanted_)
-        return;
     if (step.validation)
         recorder_.score(step.step, scores);
     const bool last = step.step == run_.last() || interrupted() || run_.has_ended();

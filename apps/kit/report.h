@@ -62,7 +62,6 @@ ReportModel about(const Model& model, const autograd::Tensor& embedding, const L
 }
 
 Labels names_of(const std::vector<int32_t>& ids, const Labels& names);
-autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions);
 // The texts' first positions; all but the first text, if it has padding, are padded to the longest.
 std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions);
 
@@ -144,7 +143,7 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
 void check_page(const std::string& file);
 
 // Records a run that has a folder or a page, and writes both: the page at the end, and whenever the run goes
-// on after a snapshot or a validation. Does nothing for others.
+// on after a snapshot or a validation.
 class Report {
 public:
     // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
@@ -155,7 +154,6 @@ public:
 
 private:
     const models::Run& run_;
-    bool wanted_;
     Recorder recorder_;
 };
 

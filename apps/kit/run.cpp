@@ -88,7 +88,7 @@ void Run::begins() {
                (last() - done) * options.accumulate);
     if (folder.run.check)
         throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
-    if (folder.team().leads())
+    if (folder.team().leads() && (folder.exists() || !folder.run.report.empty()))
         report_.emplace(*this, plan);
     listen_for_interrupt();
     if (folder.team().leads())

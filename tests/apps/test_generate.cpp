@@ -405,6 +405,8 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     CHECK(contains(r.out, "ok   the future: "));
     refused(2, {"train", folder.path, file}, "--save FOLDER is missing");
     refused(2, {"train", folder.path}, "an argument is missing: MODEL FILE...; ./apps/generate train --help");
+    refused(2, {"train", folder.path, file, "--preset", "tiny"},
+            "--preset tiny is for a new model; " + folder.path + " is a folder");
     // What became worse is said.
     const Result worse = ran({"train", folder.path, file, "--context", "16", "--save", runs / "worse", "--lr",
                               "1", "--steps", "2"});

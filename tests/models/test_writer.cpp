@@ -228,3 +228,13 @@ TEST_CASE("writer: a tokenizer with token types that the model lacks", "[models]
                                                            type + ", the model has 2 from 0 on");
     }
 }
+
+TEST_CASE("writer: a text may begin with a token that is not in the tokenizer", "[models][writer]") {
+    models::Config c = small_stack("gpt2");
+    const text::Tokenizer tokenizer = text::learn_characters({"abc\n"}, false);
+    c.vocabulary = tokenizer.size() + 1;
+    c.specials.start = static_cast<int32_t>(tokenizer.size());
+    const Writer w = {LanguageModel(c, Rng(1)), tokenizer, false};
+    REQUIRE(w.encode("") == std::vector<int32_t>{c.specials.start});
+    CHECK_NOTHROW(w("", {.max_tokens = 3}));
+}

@@ -10,13 +10,13 @@ autograd/kernels         3134
 nn                       1341
 nn/checkpoint            1568
 nn/parallel               459
-models                   3195
+models                   3194
 models/hugging_face      1218
 models/text              3671
-apps                     7388
-product                 25367
-files                     280
-tests                   57150'
+apps                     7482
+product                 25460
+files                     288
+tests                   57165'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
