@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/kit/options.h"
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "models/runs/run_folder.h"
 #include "models/text/learn_tokenizer.h"
 

@@ -160,9 +160,7 @@ void train_command(kit::Options& options) {
 
 void print_folder(const std::string& path) {
     const Writer w = open_model(path);
-    kit::print_sizes(
-        path, models::hugging_face::kFamilyNames[static_cast<int>(models::SavedModel(path).config.family)],
-        w.model.config);
+    kit::print_sizes(path, models::SavedModel(path).config.family, w.model.config);
     std::cout << "text: tokens, vocabulary " << kit::grouped(w.model.config.vocabulary)
               << "\nwrites: " << described(w.usual.sampling) << ", at most "
               << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")
