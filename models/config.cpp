@@ -21,19 +21,16 @@ static void check_specials(const Specials& s, int64_t vocabulary) {
         check_ids("pad", {s.pad});
 }
 
-// So that the product of two fits into 64 bits.
-static void check_sizes(std::initializer_list<std::pair<const char*, int64_t>> sizes) {
+// Below 2^31, so that the product of two fits into 64 bits.
+static void check_sizes(int64_t least, std::initializer_list<std::pair<const char*, int64_t>> sizes) {
     for (const auto& [name, size] : sizes)
-        check(size < int64_t{1} << 31, "[config] ", name, " must be below 2^31: got ", size);
+        check(size >= least && size < int64_t{1} << 31, "[config] ", name, " = ", size, " must be at least ",
+              least, " and below 2^31");
 }
 
 static void check_block(const BlockConfig& c) {
-    check_sizes({{"d_model", c.d_model}, {"d_ff", c.d_ff}, {"n_heads", c.n_heads}, {"head_dim", c.head_dim}});
-    check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
-          " and ", c.d_ff);
-    check(c.n_heads >= 1 && c.n_kv_heads >= 0 && c.head_dim >= 0,
-          "[config] n_heads must be at least 1, n_kv_heads and head_dim not negative: got n_heads = ",
-          c.n_heads, ", n_kv_heads = ", c.n_kv_heads, ", head_dim = ", c.head_dim);
+    check_sizes(1, {{"d_model", c.d_model}, {"d_ff", c.d_ff}, {"n_heads", c.n_heads}});
+    check_sizes(0, {{"n_kv_heads", c.n_kv_heads}, {"head_dim", c.head_dim}});
     check(c.head_dim > 0 || c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
           " must be a multiple of n_heads = ", c.n_heads, ", unless head_dim says how wide a head is");
     check(c.n_kv_heads == 0 || c.n_heads % c.n_kv_heads == 0, "[config] n_heads = ", c.n_heads,
@@ -51,20 +48,12 @@ static void check_block(const BlockConfig& c) {
 
 const Config& check_config(const Config& c) {
     const bool pair = c.kind == Kind::encoder_decoder;
-    const int64_t smaller = pair ? std::min(c.src_vocabulary, c.vocabulary) : c.vocabulary;
-    check(smaller >= 1, "[config] the vocabulary must not be empty: got ", smaller);
-    check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
-    for (const auto& [name, size] :
-         {std::pair("n_layers", c.n_layers), std::pair("n_decoder_layers", c.n_decoder_layers),
-          std::pair("token_types", c.token_types)})
-        check(size >= 0, "[config] ", name, " must not be negative: got ", size);
-    check_sizes({{"src_vocabulary", c.src_vocabulary},
-                 {"vocabulary", c.vocabulary},
-                 {"max_length", c.max_length},
-                 {"n_layers", c.n_layers},
-                 {"n_decoder_layers", c.n_decoder_layers},
-                 {"token_types", c.token_types}});
-    check_specials(c.specials, smaller);
+    check_sizes(1, {{"vocabulary", c.vocabulary}, {"max_length", c.max_length}});
+    check_sizes(pair ? 1 : 0, {{"src_vocabulary", c.src_vocabulary}});
+    check_sizes(
+        0,
+        {{"n_layers", c.n_layers}, {"n_decoder_layers", c.n_decoder_layers}, {"token_types", c.token_types}});
+    check_specials(c.specials, pair ? std::min(c.src_vocabulary, c.vocabulary) : c.vocabulary);
     check_block(c.block);
     check(!pair || (c.token_types == 0 && !c.embedding_norm),
           "[config] token_types and embedding_norm are for models with one stack");

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/families/masked_language_model.h"
+#include "models/families/one_stack.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models {

@@ -35,7 +35,7 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
           "[Labeller] a label is given twice: ", nn::checkpoint::listed(wanted));
     const SavedModel saved(path);
     const ConfigJson& c = saved.config;
-    check_file(c.family == Family::bert, saved.file("config.json"), ": a BERT is needed: got ",
+    check_file(!c.is_ours() && c.kind != Kind::causal, saved.file("config.json"), ": a BERT is needed: got ",
                hugging_face::architecture(c));
     check_file(c.specials.pad != Tokens::kNoPadding, saved.file("config.json"),
                ": training needs a pad_token_id");

@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"
 

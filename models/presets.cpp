@@ -1,5 +1,7 @@
 #include "models/presets.h"
 
+#include "nn/checkpoint/json.h"
+
 namespace plaingrad::models {
 
 static Config blog(int64_t d_ff, nn::Positions positions) {
@@ -135,13 +137,11 @@ Config bert() {  // the same size, except for the vocabulary
 }
 
 const Config& preset(std::string_view name) {
-    std::string names;
-    for (const Preset& p : presets()) {
+    for (const Preset& p : presets())
         if (p.name == name)
             return p.config;
-        names.append(names.empty() ? "" : ", ").append(p.name);
-    }
-    throw autograd::Error(autograd::join("[preset] there is no preset '", name, "'; there are ", names));
+    throw autograd::Error(autograd::join("[preset] there is no preset '", name, "'; there are ",
+                                         nn::checkpoint::listed(preset_names())));
 }
 
 }  // namespace plaingrad::models

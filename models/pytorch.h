@@ -24,7 +24,7 @@
 //
 // Layouts: PyTorch's Linear has its weight as (out, in), ours as (in, out); PyTorch has the projections of
 // queries, keys and values in one matrix. For other names and layouts, write a map of your own:
-// models/hugging_face/tensors.cpp is one.
+// models/hugging_face/weights.cpp makes one.
 #pragma once
 
 #include <string>

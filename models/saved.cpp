@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 
-#include "models/hugging_face/tensors.h"
 #include "models/hugging_face/weights.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
@@ -78,7 +77,7 @@ void refuse_without_config(const SavedModel& saved) {
 
 // A rotary model may be for longer texts than a table is made for.
 void limit_turns(const Amount& there, ConfigJson& c) {
-    if ((of(c.family) & hugging_face::kRotary) == 0)
+    if (c.is_ours() || c.block.positions != nn::Positions::rotary)
         return;
     const int64_t most = std::max<int64_t>(1, std::max(kComputed, there.numbers) / c.block.head_dim);
     if (c.max_length <= most)
@@ -158,7 +157,7 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
 
 bool is_of_others(const std::string& folder) {
     const std::string config = in_folder(folder, "config.json");
-    return exists(config) && hugging_face::read_config(config).family != Family::plaingrad;
+    return exists(config) && !hugging_face::read_config(config).is_ours();
 }
 
 text::Tokenizer SavedModel::tokenizer() const {
@@ -222,14 +221,15 @@ Model load_model(const SavedModel& saved, const OpenOptions& options) {
 
 template <nn::Module Model>
 StateDict saved_state(const Model& model, const ConfigJson& config) {
-    StateDict state = state_in(model, config, config.family == Family::plaingrad, Direction::writing);
-    if (config.family == Family::plaingrad)
+    StateDict state = state_in(model, config, config.is_ours(), Direction::writing);
+    if (config.is_ours())
         check_size(model.config, {nn::parameter_count(model), std::ssize(state.entries)});
     return state;
 }
 
-void save_weights(const std::string& path, const StateDict& state, Family family, Metadata extra) {
-    if (family == Family::plaingrad)
+void save_weights(const std::string& path, const StateDict& state, const std::string& family,
+                  Metadata extra) {
+    if (family == "plaingrad")
         return save_checkpoint(path, state, std::move(extra));
     extra.emplace("format", "pt");
     save(path, state, extra);

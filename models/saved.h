@@ -9,9 +9,9 @@
 //     write_text_files(read_text_files("gpt2"), "mine");  // the tokenizer
 //
 // A folder has config.json, the tokenizer if there is text, and model.safetensors, whose tensors bear the
-// names of the family that config.json names: transformers' (models/hugging_face/tensors.h), or, if that is
-// ours, PyTorch's (models/pytorch.h). The folder of a training run also has checkpoints, last.safetensors and
-// best.safetensors, which always bear PyTorch's names, and everything that training needs to resume.
+// names of the family that config.json names: transformers' (models/hugging_face/families.cpp), or, if that
+// is ours, PyTorch's (models/pytorch.h). The folder of a training run also has checkpoints, last.safetensors
+// and best.safetensors, which always bear PyTorch's names, and everything that training needs to resume.
 //
 // Which class of transformers is which of ours:
 //
@@ -28,10 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/families/classifier.h"
-#include "models/families/language_model.h"
-#include "models/families/masked_language_model.h"
-#include "models/families/text_encoder.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/hugging_face/config.h"
 #include "models/pytorch.h"
@@ -42,7 +39,6 @@
 namespace plaingrad::models {
 
 using hugging_face::ConfigJson;
-using hugging_face::Family;
 
 // A folder, or one of its safetensors files, opened: what it says, before a weight is read.
 struct SavedModel {
@@ -53,7 +49,7 @@ struct SavedModel {
     // than it needs.
     explicit SavedModel(const std::string& path);
 
-    bool is_ours() const { return config.family == Family::plaingrad; }
+    bool is_ours() const { return config.is_ours(); }
     std::string file(const std::string& name) const { return nn::checkpoint::in_folder(folder, name); }
     // Throws FileError also for one whose ids do not fit the model, or that gives a single text token types
     // that the model lacks.
@@ -110,7 +106,8 @@ void save(const std::string& folder, const Model& model) {
 // The tensors of model.safetensors, to be written, beside this config.json; and the writing.
 template <nn::Module Model>
 StateDict saved_state(const Model& model, const ConfigJson& config);
-void save_weights(const std::string& path, const StateDict& state, Family family, Metadata extra = {});
+void save_weights(const std::string& path, const StateDict& state, const std::string& family,
+                  Metadata extra = {});
 
 // What a folder has besides its weights and config.json, as names and contents: the tokenizer and
 // generation_config.json; to be written into another folder. Older files of a tokenizer become a

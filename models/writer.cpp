@@ -13,14 +13,8 @@ Writer Writer::load(const std::string& path, const OpenOptions& options) {
     w.notes = saved.notes;
     if (saved.is_ours())
         return w;
-    const auto generation =
-        hugging_face::read_generation(saved.folder, saved.config.vocabulary, w.usual.sampling);
-    w.usual.sampling = generation.sampling;
-    w.usual.stop = generation.stop;
-    if (generation.max_tokens > 0)
-        w.usual.max_tokens = generation.max_tokens;
-    else if (generation.max_length > 0)
-        w.usual.max_tokens = w.usual.max_length = generation.max_length;
+    const auto generation = hugging_face::read_generation(saved.folder, saved.config.vocabulary, w.usual);
+    w.usual = generation.writing;
     if (!generation.ends.empty())
         w.model.config.specials.ends = generation.ends;
     w.notes.insert(w.notes.end(), generation.notes.begin(), generation.notes.end());
@@ -48,12 +42,12 @@ std::unique_ptr<Stepper> Writer::start(const std::vector<int32_t>& ids) const {
 }
 
 std::string Writer::operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng,
-                               const std::function<void(const std::string&)>& on_text) const {
+                               const OnText& on_text) const {
     return (*this)(*start(encode(prompt)), options, rng, on_text);
 }
 
 std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
-                               const std::function<void(const std::string&)>& on_text) const {
+                               const OnText& on_text) const {
     autograd::check(prompt.prompts.batch() == 1, "[Writer] continues one prompt, not ",
                     prompt.prompts.batch());
     const int64_t longest = options.max_length, room = longest - prompt.prompts.length();
@@ -76,9 +70,11 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
     const GenerationOptions of_ids = {
         .sampling = options.sampling,
         .max_tokens = longest > 0 ? std::min(room, options.max_tokens) : options.max_tokens,
-        .slide = !lines,
-        .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
-    generate(prompt, rng, of_ids, [&](int64_t, int32_t id) { pass_on(stops.add(text_of(id))); });
+        .slide = !lines};
+    generate(prompt, rng, of_ids, [&](int64_t, int32_t id) {
+        pass_on(stops.add(text_of(id)));
+        return !stops.found() && !(options.done && options.done());
+    });
     pass_on(stops.add(stream.finish()));
     pass_on(stops.finish());
     return text;

@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "models/decoding/sampling.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"
 
@@ -48,12 +48,13 @@ struct Writer {
     // which ids are never drawn and which end the text.
     std::unique_ptr<Stepper> start(const std::vector<int32_t>& ids) const;
 
+    using OnText = std::function<void(const std::string& piece)>;
     // Returns the continuation of the prompt; with `lines`, the rest of its line. on_text is called with each
     // piece of it as soon as it is certain. When the text reaches max_length, writing goes on with its newer
     // half as context. Of a longer prompt only the end is read. With `lines`, the text ends there instead.
     // Throws Error as `encode` does.
     std::string operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng = Rng(1),
-                           const std::function<void(const std::string&)>& on_text = {}) const;
+                           const OnText& on_text = {}) const;
     std::string operator()(const std::string& prompt) const { return (*this)(prompt, usual); }
     // For several continuations of one prompt, which this object's `start` returned, each with an Rng of its
     // own. The model reads the prompt once:
@@ -62,7 +63,7 @@ struct Writer {
     //         std::cout << "The" << write(*prompt, options, Rng(seed)) << "\n---\n";
     // It is read again only if a text was longer than max_length.
     std::string operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
-                           const std::function<void(const std::string&)>& on_text = {}) const;
+                           const OnText& on_text = {}) const;
 
     // Without a folder that says otherwise. (The most probable 50 are found in no time; to draw from all
     // tokens, all of them are sorted, which takes 0.5 ms if there are 50,000.)

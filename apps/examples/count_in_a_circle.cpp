@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "models/decoding/sampling.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/presets.h"
 #include "models/pytorch.h"
 #include "nn/optim.h"

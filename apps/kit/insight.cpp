@@ -61,27 +61,28 @@ std::string last_token(const models::Hypothesis& h, const models::Stepper& stepp
 std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Labels& names) {
     std::vector<BeamNode> nodes = {{"<sos>"}};
     std::map<Ids, std::size_t> places = {{{}, 0}};  // of the beginnings in nodes
-    o.on_kept = [&](const models::Hypothesis& h) {
+    std::vector<models::Hypothesis> kept;
+    o.kept = &kept;
+    models::beam_search(stepper, o);
+    for (const models::Hypothesis& h : kept) {
         const Ids before(h.ids.begin(), h.ids.end() - (h.finished ? 0 : 1));
         nodes[places.at(before)].next.push_back(nodes.size());
         if (!h.finished)
             places[h.ids] = nodes.size();
         nodes.push_back({last_token(h, stepper, names), h.log_probability,
                          h.finished ? "   score " + number(h.score, 3) : ""});
-    };
-    models::beam_search(stepper, o);
+    }
     return "  log p of each beginning; of what has ended, also its score, log p over a length penalty\n" +
            drawn(nodes, 0, 0);
 }
 
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
     constexpr int64_t kFive = 5;
+    std::vector<models::Hypothesis> kept;
+    models::beam_search(stepper, {.beam = kFive, .max_tokens = 1, .kept = &kept});
     std::vector<std::pair<std::string, double>> best;
-    const auto keep = [&](const models::Hypothesis& h) {
-        if (std::ssize(best) < kFive)
-            best.emplace_back(last_token(h, stepper, names), std::exp(h.log_probability));
-    };
-    models::beam_search(stepper, {.beam = kFive, .max_tokens = 1, .on_kept = keep});
+    for (std::size_t i = 0; i < kept.size() && std::ssize(best) < kFive; ++i)
+        best.emplace_back(last_token(kept[i], stepper, names), std::exp(kept[i].log_probability));
     return listed(best);
 }
 

@@ -146,9 +146,9 @@ models::text::Tokenizer learn_tokens(const NewModel& s) {
 
 // Writes the model, behind its tokenizer: a folder with a model has all that belongs to it.
 template <class Model>
-void write_model(const NewModel& s, const models::Config& config, models::hugging_face::Family family) {
+void write_model(const NewModel& s, const models::Config& config) {
     const Model model(config, autograd::Rng(static_cast<uint64_t>(s.seed)));
-    models::save(s.words[0], model, models::hugging_face::config_of(config, family));
+    models::save(s.words[0], model, models::hugging_face::config_of(config, s.family));
     std::cout << s.words[0] << ": " << grouped(nn::parameter_count(model)) << " random parameters, "
               << grouped(config.vocabulary) << " tokens\n";
 }
@@ -163,7 +163,6 @@ void make_model(const NewModel& s) {
     check(!error, s.words[0], ": the folder cannot be made: ", error.message());
     tokenizer.save(s.words[0]);
     c.vocabulary = tokenizer.size();  // a text may have fewer
-    using models::hugging_face::Family;
     const auto id = [&](const char* token) { return *tokenizer.id(token); };
     if (s.family == "bert") {
         c.specials = {.start = id("[CLS]"), .ends = {id("[SEP]")}, .pad = id("[PAD]"), .never = {}};
@@ -173,13 +172,13 @@ void make_model(const NewModel& s) {
                                              {"cls_token", "[CLS]"},
                                              {"sep_token", "[SEP]"},
                                              {"mask_token", "[MASK]"}});
-        return write_model<models::MaskedLanguageModel>(s, c, Family::bert);
+        return write_model<models::MaskedLanguageModel>(s, c);
     }
     const char* const end = "<|endoftext|>";
     c.specials.start = id(end), c.specials.ends = {id(end)};
     models::text::save_tokenizer_config(s.words[0], "GPT2Tokenizer", s.context,
                                         {{"bos_token", end}, {"eos_token", end}, {"unk_token", end}});
-    write_model<models::LanguageModel>(s, c, s.family == "gpt2" ? Family::gpt2 : Family::llama);
+    write_model<models::LanguageModel>(s, c);
 }
 
 }  // namespace
@@ -312,8 +311,7 @@ void print_sizes(const std::string& path, int64_t parameters, const std::string&
     const models::ConfigJson& c = saved.config;
     const models::BlockConfig& b = c.block;
     std::cout << path << ": "
-              << (saved.is_ours() ? models::name_of(c.kind)
-                                  : models::hugging_face::kFamilyNames[static_cast<int>(c.family)])
+              << (saved.is_ours() ? models::name_of(c.kind) : c.family)
               << "\nlayers: " << c.n_layers
               << (c.kind == models::Kind::encoder_decoder ? join(" + ", c.n_decoder_layers) : "") << ", "
               << b.d_model << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"

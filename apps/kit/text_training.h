@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/kit/run.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 
 namespace plaingrad::kit {
 

@@ -45,8 +45,8 @@ void finish(Search& search, const std::vector<int32_t>& ids, double log_probabil
     const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), o);
     const Hypothesis h = {ids, log_probability, log_probability / penalty, finished};
     search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
-    if (finished && o.on_kept)
-        o.on_kept(h);
+    if (finished && o.kept != nullptr)
+        o.kept->push_back(h);
 }
 
 // Returns the live hypotheses, too, as unfinished ones.
@@ -98,8 +98,8 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Sp
         if (!specials.is_end(c.token)) {
             next.push_back({from.row, from.ids, c.log_probability});
             next.back().ids.push_back(c.token);
-            if (o.on_kept)
-                o.on_kept({next.back().ids, c.log_probability});
+            if (o.kept != nullptr)
+                o.kept->push_back({next.back().ids, c.log_probability});
         } else if (rank < beam) {
             finish(search, from.ids, c.log_probability, true, o);
             search.most_probable_ended = search.most_probable_ended || rank == 0;

@@ -5,7 +5,6 @@
 //     greedy(*stepper, 50);                         // or beam_search, or generate
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -125,9 +124,9 @@ struct BeamOptions {
     int64_t max_tokens = 100;  // the end counted
     // A limit for each sentence, at least 1; max_tokens holds as well. Empty: max_tokens alone.
     std::vector<int64_t> max_tokens_of = {};
-    // Is told of each beginning that is kept, for pictures: of the ended and the others, best first in each
-    // step. For a batch of one sentence: several are searched at the same time.
-    std::function<void(const Hypothesis& kept)> on_kept = {};
+    // Gets each beginning that is kept, for pictures: the ended and the others, best first in each step. For
+    // a batch of one sentence: several are searched at the same time.
+    std::vector<Hypothesis>* kept = nullptr;
 };
 
 // For each sentence of the batch its n_best hypotheses, best first, finished before unfinished ones.

@@ -80,16 +80,14 @@ std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t co
     return best;
 }
 
-int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const SamplingOptions& o,
+int32_t sample(const Real* given, int64_t vocabulary, double uniform, const SamplingOptions& o,
                const std::vector<int32_t>& text) {
     check(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
           "[sample] repetition_penalty must be positive: got ", o.repetition_penalty);
-    if (o.repetition_penalty != 1) {
-        SamplingOptions rest = o;
-        rest.repetition_penalty = 1;
-        return sample(penalized(logits, vocabulary, text, o.repetition_penalty).data(), vocabulary, uniform,
-                      rest);
-    }
+    std::vector<Real> changed;
+    if (o.repetition_penalty != 1)
+        changed = penalized(given, vocabulary, text, o.repetition_penalty);
+    const Real* const logits = changed.empty() ? given : changed.data();
     check(o.temperature >= 0 && o.top_k >= 0 && o.top_p > 0 && o.top_p <= 1,
           "[sample] temperature and top_k must not be negative, top_p must be in (0, 1]: got ", o.temperature,
           ", ", o.top_k, " and ", o.top_p);
@@ -120,7 +118,7 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
 }
 
 std::vector<std::vector<int32_t>> generate(Stepper& stepper, const Rng& rng, const GenerationOptions& o,
-                                           const std::function<void(int64_t, int32_t)>& on_token) {
+                                           const std::function<bool(int64_t, int32_t)>& on_token) {
     const int64_t prompt = stepper.prompts.length(), max_length = stepper.max_length;
     const int64_t max_tokens = o.slide ? o.max_tokens : room_for(stepper, o.max_tokens);
     check(max_tokens >= 0, "[generate] max_tokens must not be negative: got ", max_tokens);
@@ -146,9 +144,7 @@ std::vector<std::vector<int32_t>> generate(Stepper& stepper, const Rng& rng, con
             if (stepper.specials.is_end(token))
                 continue;
             texts[b].push_back(token);
-            if (on_token)
-                on_token(static_cast<int64_t>(b), token);
-            if (!o.done || !o.done(static_cast<int64_t>(b)))
+            if (!on_token || on_token(static_cast<int64_t>(b), token))
                 rows.keep(r, token);
         }
     }

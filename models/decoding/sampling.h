@@ -1,6 +1,8 @@
 // Writing with a model: tokens drawn from its distribution.
 #pragma once
 
+#include <functional>
+
 #include "models/decoding/decoding.h"
 
 namespace plaingrad::models {
@@ -32,16 +34,15 @@ struct GenerationOptions {
     // When the text has reached the model's max_length: continue with its newer half as context (true), or
     // end all sentences (false).
     bool slide = true;
-    // Asked after each token, and after on_token: whether sentence b ends with it.
-    std::function<bool(int64_t b)> done = {};
 };
 
 // Returns the continuation of each of the stepper's prompts, up to one of the stepper's `ends`, which is left
 // out. Token i of sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the
-// others in its batch. on_token, if given, is called with each token as it is drawn. Of a prompt longer than
-// max_length, only the end is read if `slide` is true; otherwise throws Error.
+// others in its batch. on_token, if given, is called with each token as it is drawn, and returns whether the
+// sentence goes on. Of a prompt longer than max_length, only the end is read if `slide` is true; otherwise
+// throws Error.
 std::vector<std::vector<int32_t>> generate(
     Stepper& stepper, const Rng& rng, const GenerationOptions& options = {},
-    const std::function<void(int64_t b, int32_t token)>& on_token = {});
+    const std::function<bool(int64_t b, int32_t token)>& on_token = {});
 
 }  // namespace plaingrad::models

@@ -6,7 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "autograd/weight.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 
 namespace plaingrad::models {

@@ -1,4 +1,4 @@
-// The encoder's layers. The formulas: nn/attention.h, nn/feed_forward.h, models/families/residual.h.
+// The encoder's layers. The formulas: nn/attention.h, nn/feed_forward.h, models/families/encoder.h.
 #include "models/families/encoder.h"
 
 namespace plaingrad::models {

@@ -1,16 +1,40 @@
 // The encoder. "Attention Is All You Need", §3.1, Fig. 1 left. With a causal mask the same stack is the whole
-// of a decoder-only model (models/families/language_model.h), which has no source to attend to.
+// of a decoder-only model (models/families/one_stack.h), which has no source to attend to.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "models/config.h"
-#include "models/families/residual.h"
 #include "nn/attention.h"
+#include "nn/dropout.h"
+#include "nn/norm.h"
 #include "nn/probe.h"
 
 namespace plaingrad::models {
+
+// The residual connection around each sub-layer, §5.4.
+// post: Norm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(Norm(x)))
+struct Residual {
+    Residual(const Config& config, const Rng& rng)
+        : norm(config.block.d_model, norm_options(config)),
+          dropout(config.block.dropout.sublayers, rng),
+          placement(config.block.norm) {}
+
+    // sublayer: Tensor (Tensor x), both (B, T, d_model)
+    template <class Sublayer>
+    Tensor operator()(const Tensor& x, const Mode& mode, const Sublayer& sublayer) const {
+        const Real p = dropout.rate_in(mode);
+        const Rng rng = dropout.rng_in(mode);
+        if (placement == NormPlacement::pre)
+            return autograd::residual(x, sublayer(norm(x)), p, rng);
+        return norm.of_residual(x, sublayer(x), p, rng);
+    }
+
+    nn::Norm norm;
+    nn::Dropout dropout;
+    NormPlacement placement;
+};
 
 // What decoding keeps for one layer from one step to the next.
 struct LayerCache {

@@ -2,8 +2,8 @@
 // does; ours has the fields of Config, under "model_type": "plaingrad".
 //
 // Every key that changes what the model computes is honoured, or refused by name; a missing one has the value
-// that transformers gives it. (The table of all keys is in keys.cpp.) A key that transformers does not know
-// cannot change what it computes, and files have many of them: it is ignored, and named in `notes`.
+// that transformers gives it. (The tables of all keys are in families.cpp.) A key that transformers does not
+// know cannot change what it computes, and files have many of them: it is ignored, and named in `notes`.
 #pragma once
 
 #include <string>
@@ -14,21 +14,12 @@
 
 namespace plaingrad::models::hugging_face {
 
-// "model_type". SmolLM and many others are llama.
-enum class Family { gpt2, bert, llama, mistral, qwen2, plaingrad, count };
-inline constexpr const char* kFamilyNames[] = {"gpt2", "bert", "llama", "mistral", "qwen2", "plaingrad"};
-static_assert(std::size(kFamilyNames) == static_cast<std::size_t>(Family::count));
-
-// Sets of families, for the tables of keys and of tensors.
-constexpr unsigned of(Family family) { return 1u << static_cast<unsigned>(family); }
-inline constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kLlama = of(Family::llama),
-                          kMistral = of(Family::mistral), kQwen2 = of(Family::qwen2),
-                          kRotary = kLlama | kMistral | kQwen2, kAll = kGpt2 | kBert | kRotary;
-
-// A model as we describe it, and what config.json has besides. The table of its keys (keys.cpp) reads into it
-// and writes from it.
+// A model as we describe it, and what config.json has besides. Its family's table reads into it and
+// writes from it.
 struct ConfigJson : Config {
-    Family family = Family::gpt2;
+    bool is_ours() const { return family == "plaingrad"; }
+
+    std::string family = "plaingrad";  // "model_type". SmolLM and many others are llama
     // Without its output part, such as GPT2Model and BertModel: the tensors' names have no prefix.
     bool bare = false;
     bool names_class = false;  // or "architectures" is missing, and the class is the usual one
@@ -56,8 +47,9 @@ ConfigJson read_config(const std::string& path);
 // computes what none of this family does: what config.json cannot say would be lost. (Left out are ids that
 // are never generated, initial values, precision, and dropout where the family has none.)
 ConfigJson config_of(const Config& model, const ConfigJson& given);
-// The same for a new model, with its own ids, and labels as transformers counts them.
-ConfigJson config_of(const Config& model, Family family = Family::plaingrad, bool bare = false);
+// The same for a new model, with its own ids, and labels as transformers counts them. Throws Error if there
+// is no such family.
+ConfigJson config_of(const Config& model, const std::string& family = "plaingrad", bool bare = false);
 
 // The whole text of config.json; for transformers 4.43 and later.
 std::string written(const ConfigJson& config);

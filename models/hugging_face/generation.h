@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/decoding/sampling.h"
+#include "models/writer.h"
 
 namespace plaingrad::models::hugging_face {
 
@@ -17,16 +17,13 @@ struct Generation {
     // false means greedy decoding; true means temperature 1, top_k 50 and top_p 1. A file without do_sample
     // leaves the usual options, as the most probable tokens of a small model soon repeat themselves; a note
     // says so, for transformers would decode greedily.
-    SamplingOptions sampling = {};
-    int64_t max_tokens = 0;               // max_new_tokens; 0: not given
-    int64_t max_length = 0;               // of prompt and text together; if no max_tokens; 0: not given
+    WritingOptions writing = {};
     std::vector<int32_t> ends = {};       // ids that end a text, instead of those of config.json
-    std::vector<std::string> stop = {};   // strings that end it
     std::vector<std::string> notes = {};  // a line each: what was ignored, and why
 };
 
 // Reads the folder's generation_config.json, if there is one, and looks for a chat template, which is not
 // applied. Throws FileError, in one line that names the file and the key.
-Generation read_generation(const std::string& folder, int64_t vocabulary, const SamplingOptions& usual);
+Generation read_generation(const std::string& folder, int64_t vocabulary, const WritingOptions& usual);
 
 }  // namespace plaingrad::models::hugging_face

@@ -1,11 +1,9 @@
-#include "models/hugging_face/keys.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "autograd/base/list.h"
-#include "models/presets.h"
+#include "models/hugging_face/families.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::hugging_face {
@@ -15,7 +13,7 @@ using autograd::join;
 using nn::checkpoint::quote;
 using nn::checkpoint::shown;
 
-// ---- Values.
+// ---- Values, read.
 
 // Sizes and numbers of something, whose products fit into 64 bits. Whether they are right, the shapes of the
 // tensors will tell.
@@ -25,9 +23,9 @@ int64_t between(const Json& json, int64_t least, int64_t most) {
     return n;
 }
 int64_t size(const Json& json) { return between(json, 1, INT32_MAX); }
-int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : between(json, 1, 1 << 20); }
+int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json); }
 // Each layer takes memory before a tensor of it was found.
-int64_t layers(const Json& json) { return between(json, 0, 10'000); }
+int64_t few(const Json& json) { return between(json, 0, 10'000); }
 
 bool boolean(const Json& json) { return json.boolean(); }
 
@@ -43,19 +41,7 @@ Real rate(const Json& json) {
     return value;
 }
 
-std::vector<int64_t> ids(const Json& json) {
-    std::vector<int64_t> all;
-    if (json.kind() == Json::Kind::array)
-        all = autograd::mapped(json.items(), &Json::integer);
-    else if (!json.is_null())
-        all.push_back(json.integer());
-    return all;
-}
-std::optional<int64_t> id(const Json& json) {
-    return json.is_null() ? std::nullopt : std::optional(json.integer());
-}
-
-nn::Activation activation(const Json& json) {
+nn::Activation named_activation(const Json& json) {
     using enum nn::Activation;
     static const std::map<std::string_view, nn::Activation> names = {{"relu", relu},
                                                                      {"gelu", gelu},
@@ -72,9 +58,9 @@ nn::Activation activation(const Json& json) {
 }
 
 // {"0":"negative","1":"positive"}: all numbers from 0, in any order.
-std::vector<std::string> labels(const Json& json) {
+std::vector<std::string> read_labels(const Json& json) {
     std::map<std::string, std::string, std::less<>> by_number;
-    for (const Json& label : json.is_null() ? Json::Items() : json.members())
+    for (const Json& label : json.members())
         by_number[std::string(label.name())] = label.text();
     std::set<std::string_view> different;  // each is a key of "label2id"
     std::vector<std::string> all;
@@ -87,90 +73,6 @@ std::vector<std::string> labels(const Json& json) {
         all.push_back(label->second);
     }
     return all;
-}
-
-RopeKeys rope(const Json& json) {
-    RopeKeys r;
-    for (const Json& value : json.is_null() ? Json::Items() : json.members()) {
-        const std::string_view key = value.name();
-        r.given = true;
-        if (key == "rope_type" || key == "type") {
-            std::string& type = key == "type" ? r.type : r.rope_type;
-            type = value.text();
-            value.require(type == "default" || type == "linear" || type == "llama3", shown(type),
-                          " is not supported; there are default, linear and llama3");
-        } else if (key == "rope_theta")
-            r.theta = positive(value);
-        else if (key == "factor")
-            r.factor = positive(value);
-        else if (key == "low_freq_factor")
-            r.low_freq_factor = positive(value);
-        else if (key == "high_freq_factor")
-            r.high_freq_factor = positive(value);
-        else if (key == "original_max_position_embeddings")
-            r.original_length = size(value);
-        else
-            value.require(key == "partial_rotary_factor" && value.real() == 1,
-                          "is not supported; whole heads are rotated, by one base and one factor");
-    }
-    return r;
-}
-
-struct Architecture {
-    std::string_view name;
-    Family family;
-    Kind kind;
-    bool bare = false;
-};
-constexpr Architecture kArchitectures[] = {
-    {"GPT2LMHeadModel", Family::gpt2, Kind::causal},
-    {"GPT2Model", Family::gpt2, Kind::causal, true},
-    {"BertForMaskedLM", Family::bert, Kind::masked},
-    {"BertForPreTraining", Family::bert, Kind::masked},  // its second head is not read
-    {"BertForSequenceClassification", Family::bert, Kind::classifier},
-    {"BertModel", Family::bert, Kind::encoder, true},
-    {"LlamaForCausalLM", Family::llama, Kind::causal},
-    {"LlamaModel", Family::llama, Kind::causal, true},
-    {"MistralForCausalLM", Family::mistral, Kind::causal},
-    {"MistralModel", Family::mistral, Kind::causal, true},
-    {"Qwen2ForCausalLM", Family::qwen2, Kind::causal},
-    {"Qwen2Model", Family::qwen2, Kind::causal, true},
-};
-
-// The first of the list names the class that wrote the weights.
-void architectures(const Json& json, Keys& k) {
-    std::vector<std::string> names;
-    if (!json.is_null())
-        names = autograd::mapped(json.items(), &Json::text);
-    k.names_class = !names.empty();
-    if (names.empty())
-        return;
-    std::string known;
-    for (const Architecture& a : kArchitectures)
-        if (a.family == k.family) {
-            if (a.name == names[0]) {
-                k.kind = a.kind;
-                k.bare = a.bare;
-                return;
-            }
-            known.append(known.empty() ? "" : ", ").append(a.name);
-        }
-    json.require(false, shown(names[0]), " is not supported; there are ", known);
-}
-
-std::vector<bool> layer_types(const Json& json) {
-    std::vector<bool> slides;
-    for (const Json& type : json.is_null() ? Json::Items() : json.items()) {
-        slides.push_back(type.view() == "sliding_attention");
-        type.require(slides.back() || type.view() == "full_attention", type.shown(),
-                     " is not supported; full_attention and sliding_attention are");
-    }
-    return slides;
-}
-
-// A value as JSON, to compare it with one of a few characters, and to show it.
-std::string text_of(const Json& json) {
-    return json.kind() == Json::Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
 }
 
 // ---- Values, written.
@@ -188,31 +90,86 @@ std::string json_of(nn::Activation value) {
 }
 std::string id_or_null(int32_t id) { return id < 0 ? "null" : json_of(id); }
 
-std::string ends_of(const ConfigJson& c) {
-    const std::vector<int32_t>& ends = c.specials.ends;
-    return ends.empty() ? "null" : ends.size() == 1 ? json_of(ends[0]) : json_of(ends);
+// ---- Keys that are one number, or one name.
+
+template <class T, class Read>
+void is(Value& v, T& member, Read read) {
+    if (v.file == nullptr)
+        v.text = json_of(member);
+    else if (v.json)
+        member = static_cast<T>(read(*v.json));
 }
 
-// Of a classifier: {"0":"negative","1":"positive"}, or the other way round.
-std::string labels_of(const ConfigJson& c, bool by_number) {
-    if (c.kind != Kind::classifier)
-        return "";
-    std::vector<JsonText::Member> all;
-    for (std::size_t i = 0; i < c.labels.size(); ++i)
-        by_number ? all.emplace_back(std::to_string(i), c.labels[i]) : all.emplace_back(c.labels[i], i);
-    return JsonText::object(all).text;
+}  // namespace
+
+void vocabulary(Value& v, ConfigJson& c) { is(v, c.vocabulary, size); }
+void width(Value& v, ConfigJson& c) { is(v, c.block.d_model, size); }
+void layers(Value& v, ConfigJson& c) { is(v, c.n_layers, few); }
+void heads(Value& v, ConfigJson& c) { is(v, c.block.n_heads, size); }
+void kv_heads(Value& v, ConfigJson& c) { is(v, c.block.n_kv_heads, size_or_null); }
+void head_width(Value& v, ConfigJson& c) { is(v, c.block.head_dim, size_or_null); }
+void inner_width(Value& v, ConfigJson& c) { is(v, c.block.d_ff, size); }
+void activation(Value& v, ConfigJson& c) { is(v, c.block.activation, named_activation); }
+void norm_eps(Value& v, ConfigJson& c) { is(v, c.block.norm_eps, positive); }
+void feed_forward_bias(Value& v, ConfigJson& c) { is(v, c.block.feed_forward_bias, boolean); }
+void token_types(Value& v, ConfigJson& c) { is(v, c.token_types, size); }
+void tied(Value& v, ConfigJson& c) { is(v, c.tied, boolean); }
+void rope_theta(Value& v, ConfigJson& c) { is(v, c.block.rotary.base, positive); }
+void embedding_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.embeddings, rate); }
+void sublayer_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.sublayers, rate); }
+void attention_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.attention, rate); }
+
+void hidden_dropout(Value& v, ConfigJson& c) {
+    is(v, c.block.dropout.sublayers, rate);
+    c.block.dropout.embeddings = c.block.dropout.sublayers;
+}
+void attention_bias(Value& v, ConfigJson& c) {
+    is(v, c.block.attention_bias, boolean);
+    c.block.attention_out_bias = c.block.attention_bias;
+}
+void positions(Value& v, ConfigJson& c) {
+    is(v, c.max_positions, size);
+    c.max_length = c.max_positions;
+}
+// null, which is usual: four times the model's.
+void inner_width_or_four(Value& v, ConfigJson& c) {
+    c.block.d_ff = v.file != nullptr ? 4 * c.block.d_model : c.block.d_ff;
+    if (v.file == nullptr || (v.json && !v.json->is_null()))
+        inner_width(v, c);
+}
+void pooled_dropout(Value& v, ConfigJson& c) {
+    if (v.file == nullptr)
+        v.text = c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout);
+    else if (v.json && !v.json->is_null())
+        c.pooled_dropout = rate(*v.json);
 }
 
-std::string layer_types_of(const ConfigJson& c) {
-    std::vector<std::string> all;
-    for (const bool slides : c.sliding_layers)
-        all.push_back(slides ? "sliding_attention" : "full_attention");
-    return c.window > 0 ? json_of(all) : "";
+// The first of the list names the class that wrote the weights.
+void architectures(Value& v, ConfigJson& c) {
+    if (v.file == nullptr) {
+        v.text = "[" + quote(architecture(c)) + "]";
+        return;
+    }
+    const auto names = v.json && !v.json->is_null() ? autograd::mapped(v.json->items(), &Json::text)
+                                                    : std::vector<std::string>();
+    c.names_class = !names.empty();
+    if (names.empty())
+        return;
+    std::vector<std::string> known;
+    for (const Architecture& a : family_of(c.family).architectures) {
+        known.emplace_back(a.name);
+        if (a.name == names[0]) {
+            c.kind = a.kind;
+            c.bare = a.bare;
+            return;
+        }
+    }
+    v.json->require(false, shown(names[0]), " is not supported; there are ", nn::checkpoint::listed(known));
 }
 
-// transformers 5 reads the older names of rotary positions, too.
-std::string rope_scaling_of(const ConfigJson& c) {
-    const nn::RotaryOptions& r = c.block.rotary;
+// ---- Rotary positions.
+
+static std::string written_rope(const nn::RotaryOptions& r) {
     if (r.scaling == nn::RotaryScaling::linear)
         return JsonText::object({{"rope_type", "linear"}, {"factor", r.factor}}).text;
     if (r.scaling == nn::RotaryScaling::llama3)
@@ -225,179 +182,159 @@ std::string rope_scaling_of(const ConfigJson& c) {
     return "null";
 }
 
-// ---- The table: what each key means here, in the order in which they are written. It has all keys of
-// GPT2Config().to_dict() in transformers 5, those of the other families, and those that older files have.
-
-// Honoured: has `read`. Refused unless it has one value: has `only`. Else ignored, as it changes no logits.
-// Written: has `write`, and the text is not empty.
-struct Key {
-    std::string_view name;
-    unsigned families;
-    void (*read)(const Json&, Keys&) = nullptr;
-    std::string (*write)(const ConfigJson&) = nullptr;
-    const char* only = nullptr;
-    const char* why = "";
-};
-using J = const Json;
-using C = ConfigJson;
-
-constexpr Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
-    return {name, families, nullptr, nullptr, only, why};
-}
-constexpr Key ignored(std::string_view name, unsigned families, const char* why,
-                      std::string (*write)(const ConfigJson&) = nullptr) {
-    return {name, families, nullptr, write, nullptr, why};
-}
-
-// A key that is one member: visit(f, config) calls f(config.member, how to read it).
-struct Reader {
-    const Json& json;
-    template <class T, class R>
-    void operator()(T& member, R (*read)(const Json&)) const {
-        member = static_cast<T>(read(json));
+// "rope_parameters" since transformers 5. As there, the older "rope_scaling", if there is one, stands
+// instead. A base or a length that is missing may stand beside it. The older names are written.
+void rope(Value& v, ConfigJson& c) {
+    nn::RotaryOptions& r = c.block.rotary;
+    if (v.file == nullptr) {
+        v.text = written_rope(r);
+        return;
     }
-};
-struct Writer {
-    std::string& text;
-    template <class T, class R>
-    void operator()(const T& member, R (*)(const Json&)) const {
-        text = json_of(member);
+    const Json older = (*v.file)["rope_scaling"];
+    const Json json = older.is_null() || older.shown() == "{}" ? (*v.file)["rope_parameters"] : older;
+    if (json.is_null())
+        return;
+    static constexpr std::string_view kNames[] = {"rope_type",
+                                                  "type",
+                                                  "rope_theta",
+                                                  "factor",
+                                                  "low_freq_factor",
+                                                  "high_freq_factor",
+                                                  "partial_rotary_factor",
+                                                  "original_max_position_embeddings"};
+    for (const Json& member : json.members())
+        member.require(std::find(std::begin(kNames), std::end(kNames), member.name()) != std::end(kNames) &&
+                           (member.name() != "partial_rotary_factor" || member.real() == 1),
+                       "is not supported; whole heads are rotated, by one base and one factor");
+    const auto number = [&](const char* name) { return static_cast<Real>(json[name].real()); };
+    r.base = json["rope_theta"].is_null() ? r.base : number("rope_theta");
+    const Json type = json[json["rope_type"].is_null() ? "type" : "rope_type"];  // the second name is older
+    const std::string name = type.text_or("default");
+    type.require(name == "default" || name == "linear" || name == "llama3", type.shown(),
+                 " is not supported; there are default, linear and llama3");
+    if (name == "default")
+        return;
+    r.scaling = name == "linear" ? nn::RotaryScaling::linear : nn::RotaryScaling::llama3;
+    r.factor = number("factor");
+    if (name == "linear")
+        return;
+    r.low_frequency_factor = number("low_freq_factor");
+    r.high_frequency_factor = number("high_freq_factor");
+    const Json inside = json["original_max_position_embeddings"],
+               beside = (*v.file)["original_max_position_embeddings"];
+    r.original_length = !beside.is_null() ? size(beside) : inside.is_null() ? c.max_positions : size(inside);
+}
+
+// ---- Sliding windows: which layers see only so many tokens back.
+
+void window(Value& v, ConfigJson& c) {
+    if (v.file == nullptr)
+        v.text = c.window > 0 ? json_of(c.window) : "null";
+    else if (v.json)
+        c.window = size_or_null(*v.json);
+}
+void use_window(Value& v, ConfigJson& c) {
+    bool uses = v.file == nullptr && c.window > 0;
+    is(v, uses, boolean);
+    c.window = uses ? c.window : 0;
+}
+void first_window_layer(Value& v, ConfigJson& c) {
+    if (v.file == nullptr)
+        return;
+    const int64_t first = v.json ? between(*v.json, 0, INT32_MAX) : 28;
+    for (int64_t i = 0; i < c.n_layers; ++i)
+        c.sliding_layers.push_back(i >= first);
+}
+void layer_types(Value& v, ConfigJson& c) {
+    if (v.file == nullptr && c.window > 0)
+        v.text = json_of(autograd::mapped(c.sliding_layers, [](bool slides) {
+            return std::string(slides ? "sliding_attention" : "full_attention");
+        }));
+    if (!v.json || v.json->is_null() || v.json->items().size() == 0)
+        return;
+    c.sliding_layers.clear();
+    for (const Json& type : v.json->items()) {
+        c.sliding_layers.push_back(type.view() == "sliding_attention");
+        type.require(c.sliding_layers.back() || type.view() == "full_attention", type.shown(),
+                     " is not supported; full_attention and sliding_attention are");
     }
-};
-template <class Visit>
-constexpr Key member(std::string_view name, unsigned families, Visit) {
-    return {name, families, [](const Json& json, Keys& k) { Visit()(Reader{json}, k); },
-            [](const ConfigJson& c) {
-                std::string text;
-                Visit()(Writer{text}, c);
-                return text;
-            }};
+    v.json->require(std::ssize(c.sliding_layers) == c.n_layers,
+                    "must be as many as \"num_hidden_layers\": got ", c.sliding_layers.size(), " and ",
+                    c.n_layers);
 }
-constexpr auto kMaxPositionsKey = [](auto f, auto& c) { f(c.max_positions, size); };
-constexpr auto kLayersKey = [](auto f, auto& c) { f(c.n_layers, layers); };
-constexpr auto kWidthKey = [](auto f, auto& c) { f(c.block.d_model, size); };
-constexpr auto kHeadsKey = [](auto f, auto& c) { f(c.block.n_heads, size); };
-constexpr auto kActivationKey = [](auto f, auto& c) { f(c.block.activation, activation); };
-constexpr auto kEpsKey = [](auto f, auto& c) { f(c.block.norm_eps, positive); };
-constexpr auto kAttentionDropoutKey = [](auto f, auto& c) { f(c.block.dropout.attention, rate); };
-// Only read: GPT-2's sizes under the names that the others have, as transformers takes them.
-template <class Visit>
-constexpr Key other_name(std::string_view name, unsigned families, Visit visit) {
-    Key key = member(name, families, visit);
-    key.write = nullptr;
-    return key;
+
+// ---- Classes. Other models than classifiers have none, whatever their file says.
+
+void labels(Value& v, ConfigJson& c) {
+    if (c.kind != Kind::classifier)
+        return;
+    if (v.file == nullptr) {
+        std::vector<JsonText::Member> all;
+        for (std::size_t i = 0; i < c.labels.size(); ++i)
+            all.emplace_back(std::to_string(i), c.labels[i]);
+        v.text = JsonText::object(all).text;
+        return;
+    }
+    const Json number = (*v.file)["num_labels"];
+    const int64_t n = number.is_null() ? 2 : between(number, 1, 1 << 16);
+    for (int64_t i = 0; i < n; ++i)
+        c.labels.push_back(join("LABEL_", i));
+    if (v.json && !v.json->is_null())
+        c.labels = read_labels(*v.json);
+    c.classes = std::ssize(c.labels);
+    c.pooling = Pooling::pooler;
 }
-constexpr unsigned kNotGpt2 = kBert | kRotary;
 
-constexpr Key kKeys[] = {
-    ignored("model_type", kAll, "is read before all others",
-            [](const C& c) { return quote(kFamilyNames[static_cast<int>(c.family)]); }),
-    {"architectures", kAll, architectures, [](const C& c) { return "[" + quote(architecture(c)) + "]"; }},
-    ignored("torch_dtype", kAll, "the older name of dtype", [](const C&) { return quote("float32"); }),
-    member("vocab_size", kAll, [](auto f, auto& c) { f(c.vocabulary, size); }),
-    member("n_positions", kGpt2, kMaxPositionsKey),
-    member("max_position_embeddings", kNotGpt2, kMaxPositionsKey),
-    other_name("max_position_embeddings", kGpt2, kMaxPositionsKey),
-    member("n_embd", kGpt2, kWidthKey),
-    member("hidden_size", kNotGpt2, kWidthKey),
-    other_name("hidden_size", kGpt2, kWidthKey),
-    member("n_layer", kGpt2, kLayersKey),
-    member("num_hidden_layers", kNotGpt2, kLayersKey),
-    other_name("num_hidden_layers", kGpt2, kLayersKey),
-    member("n_head", kGpt2, kHeadsKey),
-    member("num_attention_heads", kNotGpt2, kHeadsKey),
-    other_name("num_attention_heads", kGpt2, kHeadsKey),
-    member("num_key_value_heads", kRotary, [](auto f, auto& c) { f(c.block.n_kv_heads, size_or_null); }),
-    member("head_dim", kRotary, [](auto f, auto& c) { f(c.block.head_dim, size_or_null); }),
-    member("n_inner", kGpt2, [](auto f, auto& c) { f(c.block.d_ff, size_or_null); }),
-    member("intermediate_size", kNotGpt2, [](auto f, auto& c) { f(c.block.d_ff, size); }),
-    member("activation_function", kGpt2, kActivationKey),
-    member("hidden_act", kNotGpt2, kActivationKey),
-    member("layer_norm_epsilon", kGpt2, kEpsKey),
-    member("layer_norm_eps", kBert, kEpsKey),
-    member("rms_norm_eps", kRotary, kEpsKey),
-    {"attention_bias", kLlama,
-     [](J& j, Keys& k) { k.block.attention_bias = k.block.attention_out_bias = j.boolean(); },
-     [](const C& c) { return json_of(c.block.attention_bias); }},
-    member("mlp_bias", kLlama, [](auto f, auto& c) { f(c.block.feed_forward_bias, boolean); }),
-    {"rope_theta", kRotary, [](J& j, Keys& k) { k.rope_theta = positive(j); },
-     [](const C& c) { return json_of(c.block.rotary.base); }},
-    {"rope_parameters", kRotary, [](J& j, Keys& k) { k.rope_parameters = rope(j); }},
-    {"rope_scaling", kRotary, [](J& j, Keys& k) { k.rope_scaling = rope(j); }, rope_scaling_of},
-    {"original_max_position_embeddings", kRotary, [](J& j, Keys& k) { k.rope_original_length = size(j); }},
-    {"sliding_window", kMistral | kQwen2,
-     [](J& j, Keys& k) { k.sliding_window = j.is_null() ? std::nullopt : std::optional(size(j)); },
-     [](const C& c) { return c.window > 0 ? json_of(c.window) : "null"; }},
-    {"use_sliding_window", kQwen2, [](J& j, Keys& k) { k.use_sliding_window = j.boolean(); },
-     [](const C& c) { return json_of(c.window > 0); }},
-    {"max_window_layers", kQwen2, [](J& j, Keys& k) { k.max_window_layers = between(j, 0, INT32_MAX); }},
-    {"layer_types", kQwen2, [](J& j, Keys& k) { k.sliding_layers = layer_types(j); }, layer_types_of},
-    member("type_vocab_size", kBert, [](auto f, auto& c) { f(c.token_types, size); }),
-    member("embd_pdrop", kGpt2, [](auto f, auto& c) { f(c.block.dropout.embeddings, rate); }),
-    member("resid_pdrop", kGpt2, [](auto f, auto& c) { f(c.block.dropout.sublayers, rate); }),
-    member("attn_pdrop", kGpt2, kAttentionDropoutKey),
-    {"hidden_dropout_prob", kBert,
-     [](J& j, Keys& k) { k.block.dropout.embeddings = k.block.dropout.sublayers = rate(j); },
-     [](const C& c) { return json_of(c.block.dropout.sublayers); }},
-    member("attention_probs_dropout_prob", kBert, kAttentionDropoutKey),
-    member("attention_dropout", kRotary, kAttentionDropoutKey),
-    {"classifier_dropout", kBert, [](J& j, Keys& k) { k.pooled_dropout = j.is_null() ? -1 : rate(j); },
-     [](const C& c) { return c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout); }},
-    {"id2label", kBert, [](J& j, Keys& k) { k.labels = labels(j); },
-     [](const C& c) { return labels_of(c, true); }},
-    ignored("label2id", kAll, "is id2label the other way round",
-            [](const C& c) { return labels_of(c, false); }),
-    {"num_labels", kBert, [](J& j, Keys& k) { k.n_labels = between(j, 1, 1 << 16); }},
-    {"problem_type", kBert, [](J& j, Keys& k) { k.problem_type = j.text_or(""); },
-     [](const C& c) {
-         return c.kind == Kind::classifier ? quote("single_label_classification") : std::string();
-     }},
-    member("tie_word_embeddings", kAll, [](auto f, auto& c) { f(c.tied, boolean); }),
-    {"bos_token_id", kAll, [](J& j, Keys& k) { k.start_id = id(j); },
-     [](const C& c) { return id_or_null(c.start); }},
-    {"eos_token_id", kAll, [](J& j, Keys& k) { k.end_ids = ids(j); }, ends_of},
-    {"pad_token_id", kAll, [](J& j, Keys& k) { k.pad_id = id(j); },
-     [](const C& c) { return id_or_null(c.specials.pad); }},
+// The other way round. It is not read.
+void label_numbers(Value& v, ConfigJson& c) {
+    if (v.file != nullptr || c.kind != Kind::classifier)
+        return;
+    std::vector<JsonText::Member> all;
+    for (std::size_t i = 0; i < c.labels.size(); ++i)
+        all.emplace_back(c.labels[i], i);
+    v.text = JsonText::object(all).text;
+}
 
-    refused("scale_attn_weights", kGpt2, "true", "scores are divided by the root of a head's size"),
-    refused("scale_attn_by_inverse_layer_idx", kGpt2, "false", "no layer scales its scores by its number"),
-    refused("add_cross_attention", kGpt2 | kBert, "false", "there is no second text to attend to"),
-    refused("is_encoder_decoder", kAll, "false", "there is one stack"),
-    refused("is_decoder", kBert, "false", "each token sees all others"),
-    refused("position_embedding_type", kBert, "\"absolute\"", "transformers 5 has no other"),
-    refused("partial_rotary_factor", kRotary, "1", "whole heads are rotated"),
-    refused("rope_interleaved", kRotary, "false", "the two halves of a head are pairs, not neighbours"),
-    refused("use_mrope", kQwen2, "false", "a text has one position a token"),
-    refused("pruned_heads", kGpt2 | kBert, "{}", "all layers have the same heads"),
-    refused("per_layer_config", kAll, "null", "all layers are alike"),
-    refused("quantization_config", kAll, "null", "weights are float32, float16 or bfloat16"),
-    refused("compression_config", kAll, "null", "weights are float32, float16 or bfloat16"),
+void problem_type(Value& v, ConfigJson& c) {
+    constexpr const char* kOnly = "single_label_classification";
+    if (c.kind != Kind::classifier)
+        return;
+    if (v.file == nullptr)
+        v.text = quote(kOnly);
+    else if (v.json && !v.json->is_null())
+        v.json->require(v.json->view() == kOnly, "must be ", kOnly, ": got ", v.json->shown());
+}
 
-    ignored("dtype", kAll, "the file of the weights says of what type they are; we compute in float32"),
-    ignored("initializer_range", kAll, "is for initial values"),
-    ignored("reorder_and_upcast_attn", kGpt2, "is for half precision"),
-    ignored("pretraining_tp", kLlama, "splits products, for many processes; transformers 5 does not use it"),
-    ignored("chunk_size_feed_forward", kAll, "saves memory"),
-    ignored("gradient_checkpointing", kAll, "saves memory in training"),
-    ignored("use_cache", kAll, "saves time in generation"),
-    ignored("return_dict", kAll, "is about Python's return values"),
-    ignored("output_attentions", kAll, "is about Python's return values"),
-    ignored("output_hidden_states", kAll, "is about Python's return values"),
-    ignored("id2label", kAll & ~kBert, "names classes, which these models do not have here"),
-    ignored("num_labels", kAll & ~kBert, "counts classes"),
-    ignored("problem_type", kAll & ~kBert, "is about classes"),
-    ignored("summary_type", kGpt2, "is for GPT2DoubleHeadsModel, which is not read"),
-    ignored("summary_use_proj", kGpt2, "as summary_type"),
-    ignored("summary_activation", kGpt2, "as summary_type"),
-    ignored("summary_proj_to_labels", kGpt2, "as summary_type"),
-    ignored("summary_first_dropout", kGpt2, "as summary_type"),
-    ignored("n_ctx", kGpt2, "an older name of n_positions, which files have beside it"),
-    ignored("task_specific_params", kAll, "is for pipelines"),
-    ignored("_name_or_path", kAll, "says where it came from"),
-    ignored("transformers_version", kAll, "says who wrote it"),
-};
+// ---- Special ids. One beyond the vocabulary, often -1, means that there is none.
 
-}  // namespace
+// known: without this key.
+static std::vector<int32_t> special_ids(const Value& v, ConfigJson& c, const std::vector<int64_t>& known) {
+    return valid_ids(v.name, v.json ? numbers(*v.json) : known, c.vocabulary, c.notes);
+}
+
+static void one_id(Value& v, ConfigJson& c, int32_t& id) {
+    if (v.file == nullptr) {
+        v.text = id_or_null(id);
+        return;
+    }
+    const auto known = id < 0 ? std::vector<int64_t>() : std::vector<int64_t>{id};
+    const std::vector<int32_t> ids = special_ids(v, c, known);
+    id = ids.empty() ? -1 : ids[0];
+}
+void start_id(Value& v, ConfigJson& c) { one_id(v, c, c.start); }
+void pad_id(Value& v, ConfigJson& c) { one_id(v, c, c.specials.pad); }
+
+void end_ids(Value& v, ConfigJson& c) {
+    std::vector<int32_t>& ends = c.specials.ends;
+    if (v.file == nullptr) {
+        v.text = ends.empty() ? "null" : ends.size() == 1 ? json_of(ends[0]) : json_of(ends);
+        return;
+    }
+    ends = special_ids(v, c, {ends.begin(), ends.end()});
+    c.specials.start = c.start >= 0 ? c.start : ends.empty() ? 0 : ends[0];
+}
+
+// ---- What generation_config.json needs, too.
 
 static constexpr std::size_t kMostNotes = 10;
 
@@ -412,7 +349,7 @@ void Unknown::note(std::vector<std::string>& notes) const {
         notes.push_back("keys that transformers does not know are ignored: " + names + more);
 }
 
-std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,
+std::vector<int32_t> valid_ids(std::string_view name, const std::vector<int64_t>& ids, int64_t vocabulary,
                                std::vector<std::string>& notes) {
     std::vector<int32_t> valid;
     std::size_t others = 0;
@@ -427,83 +364,10 @@ std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_
     return valid;
 }
 
-// Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5. The
-// first two are the presets.
-Keys defaults(Family family) {
-    Keys k;
-    k.family = family;
-    static_cast<Config&>(k) = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
-    if (family == Family::gpt2) {
-        k.start_id = 50256;
-        k.end_ids = {50256};
-        k.block.d_ff = 0;
-    } else if (family == Family::bert) {
-        k.pad_id = 0;
-    } else {
-        const bool qwen2 = family == Family::qwen2, mistral = family == Family::mistral;
-        k.vocabulary = qwen2 ? 151936 : 32000;
-        k.max_length = qwen2 ? 32768 : mistral ? 131072 : 2048;
-        k.n_layers = k.block.n_heads = 32;
-        k.block.d_model = 4096;
-        k.block.n_kv_heads = qwen2 ? 32 : mistral ? 8 : 0;
-        k.block.d_ff = qwen2 ? 22016 : mistral ? 14336 : 11008;
-        k.block.norm_eps = Real(1e-6);
-        k.block.rotary = {};
-        k.block.attention_bias = qwen2;
-        k.block.attention_out_bias = k.tied = false;
-        if (!qwen2) {
-            k.start_id = 1;
-            k.end_ids = {2};
-        }
-    }
-    k.max_positions = k.max_length;
-    return k;
-}
-
-std::string_view architecture(const ConfigJson& c) {
-    if (c.family == Family::plaingrad)
-        return name_of(c.kind);
-    for (const Architecture& a : kArchitectures)
-        if (a.family == c.family && a.kind == c.kind && a.bare == c.bare)
-            return a.name;
-    throw autograd::Error(join("[hugging_face] ", kFamilyNames[static_cast<int>(c.family)], " has no ",
-                               name_of(c.kind), "; see models/saved.h"));
-}
-
-void read_key(const Json& json, Keys& keys) {
-    const std::string_view name = json.name();
-    const auto* key = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) {
-        return k.name == name && (k.families & of(keys.family)) != 0;
-    });
-    if (key == std::end(kKeys)) {
-        keys.unknown.add(name);
-    } else if (key->read != nullptr) {
-        key->read(json, keys);
-    } else if (key->only != nullptr) {
-        const std::string value = text_of(json);
-        json.require(value == key->only, "must be ", key->only, ", as ", key->why, ": got ", value);
-    }
-}
-
-std::string written(const ConfigJson& config) {
-    std::string text;
-    const auto add = [&](std::string_view name, const std::string& value) {
-        text += join(text.empty() ? "{\n  " : ",\n  ", quote(name), ": ", value);
-    };
-    if (config.family == Family::plaingrad) {
-        add("model_type", quote("plaingrad"));
-        for (const auto& [name, value] : fields_of(config))
-            add(name, value);
-        if (config.kind == Kind::classifier)
-            add("labels", json_of(config.labels));
-        if (config.kind == Kind::causal)
-            add("lines", json_of(config.lines));
-    }
-    for (const Key& key : kKeys)
-        if ((key.families & of(config.family)) != 0 && key.write != nullptr)
-            if (const std::string value = key.write(config); !value.empty())
-                add(key.name, value);
-    return text + "\n}\n";
+std::vector<int64_t> numbers(const Json& json) {
+    if (json.kind() == Json::Kind::array)
+        return autograd::mapped(json.items(), &Json::integer);
+    return json.is_null() ? std::vector<int64_t>() : std::vector{json.integer()};
 }
 
 }  // namespace plaingrad::models::hugging_face

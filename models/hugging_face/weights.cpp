@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "nn/checkpoint/json.h"
+#include "models/hugging_face/families.h"
 #include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::models::hugging_face {
@@ -104,6 +104,95 @@ void check_listed(const WeightFiles& files, std::size_t file,
     for (const auto& [tensor, place] : files.file_of)
         check_file((place == file) == found.contains(tensor), files.index, ": ", shown(tensor),
                    place == file ? " is not in " : " should not be in ", files.paths[file]);
+}
+
+// ---- tensors
+
+using nn::checkpoint::replaced;
+
+// The first column of a part, and how many there are; -1: all.
+static std::pair<int64_t, int64_t> columns(Part part, const BlockConfig& b) {
+    const int64_t queries = b.n_heads * b.head_dim, keys = b.n_kv_heads * b.head_dim;
+    return part == Part::query   ? std::pair(int64_t{0}, queries)
+           : part == Part::key   ? std::pair(queries, keys)
+           : part == Part::value ? std::pair(queries + keys, keys)
+           : part == Part::gate  ? std::pair(int64_t{0}, b.d_ff)
+           : part == Part::up    ? std::pair(b.d_ff, b.d_ff)
+                                 : std::pair(int64_t{0}, int64_t{-1});
+}
+
+std::string canonical_name(const ConfigJson& c, std::string name) {
+    const Family& family = family_of(c.family);
+    const std::string& prefix = family.prefix;
+    name = nn::checkpoint::without_wrappers(std::move(name));
+    const bool of_head = std::any_of(family.heads.begin(), family.heads.end(),
+                                     [&](std::string_view head) { return name.starts_with(head); });
+    if (!of_head && name.starts_with(prefix))
+        name.erase(0, prefix.size());
+    if (!of_head && !c.bare)
+        name.insert(0, prefix);
+    // Buffers: masks, position numbers, frequencies.
+    for (const char* const end : {".attn.bias", ".attn.masked_bias", ".position_ids", ".rotary_emb.inv_freq"})
+        if (("." + name).ends_with(end))
+            return "";
+    // What is not used: heads of a bare model, the head for pairs of sentences, the pooler where there is no
+    // classifier, and the bias that is not the decoder's.
+    if ((of_head && c.bare) || name.starts_with("cls.seq_relationship.") ||
+        (c.kind == Kind::masked && name.starts_with(prefix + "pooler.")))
+        return "";
+    for (const Row& row : family.head)
+        if (!c.tied && row.tie == Tie::first && row.theirs == name)
+            return "";
+    return replaced(name, {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}});
+}
+
+nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::NamedParameter>& parameters,
+                                     Direction direction) {
+    const Family& family = family_of(c.family);
+    std::map<std::string, nn::NamedParameter> ours;
+    for (const nn::NamedParameter& p : parameters)
+        ours.emplace(p.name, p);
+    std::vector<nn::checkpoint::StateEntry> entries;
+    std::set<const Real*> named;
+    // Returns whether the model has this parameter.
+    const auto add_tensor = [&](const std::string& theirs, const std::string& name, Part part) {
+        const auto found = ours.find(name);
+        if (found == ours.end())
+            return false;
+        const nn::NamedParameter& p = found->second;
+        const auto [first, n] = columns(part, c.block);
+        entries.push_back({theirs, p.tensor, p.is_matrix && family.transposed, first, n});
+        named.insert(p.tensor.data());
+        return true;
+    };
+    const auto add = [&](const std::string& prefix, const std::string& our_prefix, const Row& row) {
+        const std::string theirs = prefix + row.theirs, name = our_prefix + row.ours;
+        if (add_tensor(theirs, name, row.part))
+            return;
+        const std::string weight = theirs + ".weight";
+        check(add_tensor(weight, name + ".weight", row.part) ||
+                  add_tensor(weight, name + ".table", row.part) ||
+                  add_tensor(weight, name + ".gain", row.part),
+              "[hugging_face] this model is not ", c.family, ": it lacks the parameter ", name);
+        add_tensor(theirs + ".bias", name + ".bias", row.part);
+    };
+    const std::string prefix = c.bare ? "" : family.prefix;
+    for (const Row& row : family.stack)
+        add(prefix, "backbone.", row);
+    for (int64_t i = 0; i < c.n_layers; ++i)
+        for (const Row& row : family.layer)
+            add(autograd::join(prefix, family.layers, i, "."),
+                autograd::join("backbone.encoder.layers.", i, "."), row);
+    // Untied, the first of two names is not read. Tied, the second is not written.
+    const Tie left_out = direction == Direction::writing ? Tie::second : Tie::first;
+    const bool all_ties = c.tied == (direction == Direction::reading);
+    for (const Row& row : family.head)
+        if (row.kind == c.kind && (c.kind != Kind::causal || !c.bare) && (all_ties || row.tie != left_out))
+            add("", "", row);
+    for (const nn::NamedParameter& p : parameters)
+        check(named.contains(p.tensor.data()), "[hugging_face] this model is not ", c.family,
+              ", which has no parameter ", p.name);
+    return {std::move(entries), [c](std::string name) { return canonical_name(c, std::move(name)); }};
 }
 
 }  // namespace plaingrad::models::hugging_face

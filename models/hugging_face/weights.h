@@ -1,15 +1,18 @@
-// Where the weights of a folder are: in model.safetensors, or, for a large model, in several files, which
-// model.safetensors.index.json lists; or, while a run has not ended, in its best or its last checkpoint.
+// The weights of a folder: in which files they are, and which of our parameters each tensor is.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "models/hugging_face/config.h"
 #include "nn/checkpoint/header.h"
+#include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models::hugging_face {
 
+// model.safetensors, or, of a large model, several files, which model.safetensors.index.json lists; or, while
+// a run has not ended, its best or its last checkpoint.
 struct WeightFiles {
     std::vector<std::string> paths;
     // By the index: the file of each tensor, as a position in `paths`. Empty if there is no index.
@@ -29,5 +32,19 @@ void refuse_others(const std::string& folder);
 // Throws FileError unless the file has the tensors that the index says it has, and no other.
 void check_listed(const WeightFiles& files, std::size_t file,
                   const std::vector<nn::checkpoint::Entry>& entries);
+
+// ---- Tensors: their names, and which of our parameters each is. Reading and writing use the same table, the
+// family's (families.cpp).
+
+// For a name in a file: the one that is meant, as there are files with and without the prefix,
+// and older ones have other names; or "" for a tensor that changes nothing, such as a buffer.
+std::string canonical_name(const ConfigJson& config, std::string name);
+
+// The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error
+// if they are not those that the table names: then the model computes something else. The names have a prefix
+// (transformer.wte.weight), unless there is no head (wte.weight).
+enum class Direction { reading, writing };
+nn::checkpoint::StateDict state_dict(const ConfigJson& config,
+                                     const std::vector<nn::NamedParameter>& parameters, Direction direction);
 
 }  // namespace plaingrad::models::hugging_face

@@ -27,7 +27,7 @@ namespace plaingrad::models {
 struct RunModel {
     std::vector<nn::NamedParameter> parameters;
     StateDict state = {}, saved = {};
-    Family family = Family::plaingrad;
+    std::string family = "plaingrad";
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
     TextFiles texts = {};   // what the folder gets before the first checkpoint: config.json and the tokenizer
 };

@@ -1,6 +1,6 @@
 // What generate train --config NAME means.
 #include "apps/programs/generate/generate.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/hugging_face/config.h"
 #include "tests/catch.h"
 

@@ -12,7 +12,7 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/text.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/text/learn_tokenizer.h"
 #include "tests/apps/running.h"
 #include "tests/apps/shown.h"

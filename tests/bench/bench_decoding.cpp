@@ -12,7 +12,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "models/decoding/sampling.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/pytorch.h"
 #include "tests/bench/measure.h"

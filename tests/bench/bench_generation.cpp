@@ -9,7 +9,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "models/decoding/decoding.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/presets.h"
 #include "nn/packing.h"
 #include "tests/bench/measure.h"

@@ -100,7 +100,7 @@ void load(const std::string& folder, std::optional<autograd::Precision> packed) 
 void make(const std::string& folder) {
     using namespace models::hugging_face;
     const models::LanguageModel model(models::gpt2(), autograd::Rng(1));
-    save(folder, model, config_of(model.config, Family::gpt2));
+    save(folder, model, config_of(model.config, "gpt2"));
 }
 
 void measure(const std::string& folder, int64_t rounds, std::optional<autograd::Precision> packed) {

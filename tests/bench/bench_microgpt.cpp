@@ -12,7 +12,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "nn/optim.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/output.h"

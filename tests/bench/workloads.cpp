@@ -3,8 +3,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/hash.h"
 #include "models/batch.h"
-#include "models/families/classifier.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/presets.h"
 

@@ -3,7 +3,7 @@
 
 #include "apps/kit/program.h"
 #include "autograd/base/portable_math.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "tests/chapters/chapter.h"
 #include "tests/chapters/command.h"
 #include "tests/chapters/diagram.h"

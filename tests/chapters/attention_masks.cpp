@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "autograd/ops.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "tests/chapters/mask_map.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "autograd/base/check.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/presets.h"
 #include "tests/chapters/models.h"
 #include "tests/chapters/print.h"

@@ -2,8 +2,7 @@
 // layers of a model that has read texts without labels.
 #include <ostream>
 
-#include "models/families/classifier.h"
-#include "models/families/masked_language_model.h"
+#include "models/families/one_stack.h"
 #include "models/text/mask_tokens.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"

@@ -6,7 +6,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/graph.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "nn/optim.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"

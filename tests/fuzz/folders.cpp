@@ -52,7 +52,7 @@ struct SmallGpt2 {
     std::string weights;
     SmallGpt2() {
         const LanguageModel model(small_stack(gpt2()), Rng(1));
-        save(folder.path, model, hugging_face::config_of(model.config, hugging_face::Family::gpt2));
+        save(folder.path, model, hugging_face::config_of(model.config, "gpt2"));
         weights = content(folder / "model.safetensors");
     }
 };

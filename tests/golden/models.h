@@ -1,11 +1,9 @@
 // The small models of the golden files, in the same sizes as in make_golden.py.
 #pragma once
 
-#include "models/families/classifier.h"
-#include "models/families/language_model.h"
-#include "models/families/masked_language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
-#include "models/hugging_face/tensors.h"
+#include "models/hugging_face/weights.h"
 #include "models/presets.h"
 #include "models/saved.h"
 
@@ -71,17 +69,16 @@ inline models::Config small_bert() {
 
 // Under their names in transformers.
 template <class Model>
-nn::checkpoint::StateDict state_dict_in_transformers(const Model& model,
-                                                     models::hugging_face::Family family) {
+nn::checkpoint::StateDict state_dict_in_transformers(const Model& model, const std::string& family) {
     return models::hugging_face::state_dict(models::hugging_face::config_of(model.config, family),
                                             nn::all_parameters(model),
                                             models::hugging_face::Direction::reading);
 }
 inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
-    return state_dict_in_transformers(model, models::hugging_face::Family::gpt2);
+    return state_dict_in_transformers(model, "gpt2");
 }
 inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageModel& model) {
-    return state_dict_in_transformers(model, models::hugging_face::Family::bert);
+    return state_dict_in_transformers(model, "bert");
 }
 
 // LLAMA there.

@@ -1,5 +1,5 @@
 // Whole models, with their losses and gradients, agree with PyTorch; ten steps of training, too.
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "models/saved.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"

@@ -14,7 +14,7 @@
 #include <iostream>
 
 #include "models/decoding/decoding.h"
-#include "models/hugging_face/tensors.h"
+#include "models/hugging_face/weights.h"
 #include "nn/optim.h"
 #include "tests/hugging_face/with_model.h"
 

@@ -9,7 +9,7 @@ namespace plaingrad::tests {
 template <class F>
 void with_model(const models::SavedModel& folder, const F& f) {
     const models::hugging_face::ConfigJson& config = folder.config;
-    if (config.family != models::hugging_face::Family::bert)
+    if (config.family != "bert")
         f(models::load_model<models::LanguageModel>(folder));
     else if (config.kind == models::Kind::masked)
         f(models::load_model<models::MaskedLanguageModel>(folder));

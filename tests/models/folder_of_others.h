@@ -31,9 +31,7 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
         .start = llama ? 1 : 500, .ends = {llama ? 2 : 500}, .pad = models::Tokens::kNoPadding, .never = {}};
     models::LanguageModel model(s, models::Rng(1));
     stir(model);
-    save(folder.path, model,
-         models::hugging_face::config_of(
-             s, llama ? models::hugging_face::Family::llama : models::hugging_face::Family::gpt2));
+    save(folder.path, model, models::hugging_face::config_of(s, llama ? "llama" : "gpt2"));
     folder.write("tokenizer.json", json);
     return model;
 }
@@ -54,8 +52,7 @@ Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
     s.specials = {.start = 0, .ends = {}, .pad = 0, .never = {}};
     Model model(models::with_classes(s, 3, models::Pooling::pooler), models::Rng(1));
     stir(model);
-    models::hugging_face::ConfigJson c =
-        models::hugging_face::config_of(model.config, models::hugging_face::Family::bert);
+    models::hugging_face::ConfigJson c = models::hugging_face::config_of(model.config, "bert");
     if (model.config.kind == models::Kind::classifier)
         c.labels = {"sad", "glad", "in between"};
     save(folder.path, model, c);

@@ -7,9 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/families/classifier.h"
-#include "models/families/language_model.h"
-#include "models/families/masked_language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/presets.h"
 #include "models/pytorch.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -41,8 +41,8 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
     };
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const std::vector<Row> rows = {
-        {"vocabulary must not be empty: got 0", [](auto& c) { c.src_vocabulary = 0; }},
-        {"vocabulary must not be empty: got -1", [](auto& c) { c.vocabulary = -1; }},
+        {"src_vocabulary = 0", [](auto& c) { c.src_vocabulary = 0; }},
+        {"vocabulary = -1", [](auto& c) { c.vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
         {"d_model", [](auto& c) { c.block.d_model = 0; }},
         {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
@@ -133,8 +133,8 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
         };
     };
     const std::vector<Row> rows = {
-        {"vocabulary must not be empty: got 0", [](auto& c) { c.vocabulary = 0; }},
-        {"vocabulary must not be empty: got -1", [](auto& c) { c.vocabulary = -1; }},
+        {"vocabulary = 0", [](auto& c) { c.vocabulary = 0; }},
+        {"vocabulary = -1", [](auto& c) { c.vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
         {"d_model", [](auto& c) { c.block.d_model = 0; }},
         {"d_ff", [](auto& c) { c.block.d_ff = 0; }},

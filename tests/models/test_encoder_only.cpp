@@ -1,8 +1,7 @@
 // The encoder-only models: each position sees both sides and no padding; masking, and what is predicted.
 #include <cmath>
 
-#include "models/families/classifier.h"
-#include "models/families/masked_language_model.h"
+#include "models/families/one_stack.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

@@ -32,7 +32,7 @@ struct Options : GenerationOptions {
 };
 
 Sentences generate(const LanguageModel& model, const Tokens& prompts, const Rng& rng, const Options& o,
-                   const std::function<void(int64_t, int32_t)>& on_token = {}) {
+                   const std::function<bool(int64_t, int32_t)>& on_token = {}) {
     const auto stepper = model.start(prompts);
     stepper->specials.ends = o.stop;
     return models::generate(*stepper, rng, o, on_token);
@@ -153,7 +153,7 @@ TEST_CASE("generate: several texts of one prompt, which is read once", "[models]
     const LanguageModel model = stirred("gpt2");
     const auto stepper = model.start(prompts(sentences({4, 4}, 5)));
     const auto once = [&] {
-        models::generate(*stepper, Rng(6), {.max_tokens = 3, .done = [](int64_t b) { return b == 0; }});
+        models::generate(*stepper, Rng(6), {.max_tokens = 3}, [](int64_t b, int32_t) { return b != 0; });
     };
     once();
     CHECK(contains(error_of(once), "[Stepper] tokens for 2 sentences, the batch has 1"));
@@ -226,6 +226,7 @@ TEST_CASE("generate: on_token is called with each token of the result, in order"
     const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
         heard[static_cast<std::size_t>(b)].push_back(token);
         steps.push_back(heard[static_cast<std::size_t>(b)].size());
+        return true;
     });
     CHECK(heard == texts);
     CHECK(std::is_sorted(steps.begin(), steps.end()));
@@ -257,12 +258,10 @@ TEST_CASE("generate: a text can be stopped after each token", "[models][generate
     const Sentences s = sentences({2, 2, 2}, 9);
     const Sentences whole = generate(model, prompts(s), Rng(10), o);
     Sentences heard(3);
-    o.done = [&](int64_t b) {
-        const Ids& text = heard[static_cast<std::size_t>(b)];
-        return std::ssize(text) == 2 + b;
-    };
     const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
-        heard[static_cast<std::size_t>(b)].push_back(token);
+        Ids& text = heard[static_cast<std::size_t>(b)];
+        text.push_back(token);
+        return std::ssize(text) < 2 + b;
     });
     CHECK(heard == texts);
     for (std::size_t b = 0; b < 3; ++b) {

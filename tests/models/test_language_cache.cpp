@@ -1,6 +1,6 @@
 // The language model gives the same bits with its cache as without, however a text is cut into steps.
 #include "models/decoding/sampling.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

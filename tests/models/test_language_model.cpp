@@ -1,5 +1,5 @@
 // The decoder-only model: no effect of later tokens, none of padding, the parts in their order.
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Models whose weights are all packed: they write with the same bits as before.
 #include "autograd/weight.h"
 #include "models/decoding/decoding.h"
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/catch.h"

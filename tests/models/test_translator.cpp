@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/batch.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "nn/optim.h"

@@ -10,13 +10,13 @@ autograd/kernels         3134
 nn                       1341
 nn/checkpoint            1568
 nn/parallel               459
-models                   3194
-models/hugging_face      1218
+models                   3130
+models/hugging_face      1180
 models/text              3671
-apps                     7482
-product                 25460
-files                     288
-tests                   57165'
+apps                     7583
+product                 25459
+files                     285
+tests                   57130'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

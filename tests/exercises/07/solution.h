@@ -28,5 +28,5 @@ inline Tensor encoder_block(const Tensor& x, const Block& block) {
 }  // namespace plaingrad::exercises
 
 // In the library: models/families/encoder.cpp, EncoderLayer::operator()
-// In the library: models/families/residual.h, Residual
+// In the library: models/families/encoder.h, Residual
 // In the library: autograd/plain.cpp, layer_norm

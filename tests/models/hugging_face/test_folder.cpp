@@ -18,7 +18,6 @@ using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 using hugging_face::config_of;
 using hugging_face::ConfigJson;
-using hugging_face::Family;
 using nn::checkpoint::StateEntry;
 
 namespace {
@@ -33,8 +32,8 @@ bool equal(const Model& a, const Model& b) {
 }
 
 // One of each kind, small: what is special to it is switched on.
-Config small_of(Family family) {
-    Config c = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
+Config small_of(const std::string& family) {
+    Config c = family == "gpt2" ? gpt2() : family == "bert" ? bert() : llama();
     c.vocabulary = 23;
     c.max_length = 9;
     c.n_layers = 2;
@@ -42,20 +41,20 @@ Config small_of(Family family) {
     c.block.d_model = 12;
     c.block.n_heads = 2;
     c.block.d_ff = 20;
-    if (family == Family::gpt2 || family == Family::bert)
+    if (family == "gpt2" || family == "bert")
         return c;
-    c.tied = family == Family::llama;
+    c.tied = family == "llama";
     c.block.n_kv_heads = 1;
     c.block.head_dim = 4;  // not 12 / 2
-    if (family == Family::mistral)
+    if (family == "mistral")
         c.block.rotary = {.base = 500, .scaling = nn::RotaryScaling::linear, .factor = 2};
-    if (family == Family::qwen2) {
+    if (family == "qwen2") {
         c.block.attention_bias = true;
         c.block.attention_out_bias = false;
     }
     return c;
 }
-const std::vector<Family> kRotary = {Family::llama, Family::mistral, Family::qwen2};
+const std::vector<std::string> kRotary = {"llama", "mistral", "qwen2"};
 
 template <class Model>
 void check_written_and_read(const Model& model, const ConfigJson& config) {
@@ -82,9 +81,9 @@ void check_written_and_read(const Model& model, const ConfigJson& config) {
 // A small GPT-2 in a folder, to be spoiled.
 struct Spoiled {
     tests::Folder folder;
-    LanguageModel model{small_of(Family::gpt2), Rng(1)};
+    LanguageModel model{small_of("gpt2"), Rng(1)};
 
-    Spoiled() { save(folder.path, model, config_of(model.config, Family::gpt2)); }
+    Spoiled() { save(folder.path, model, config_of(model.config, "gpt2")); }
     std::vector<StateEntry> items() const {
         const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder / "model.safetensors");
         std::vector<StateEntry> all;
@@ -134,29 +133,29 @@ std::vector<StateEntry> without(std::vector<StateEntry> all, const std::string& 
 
 TEST_CASE("hugging face folder: every kind of model, written and read with the same bits",
           "[models][hugging_face]") {
-    for (const Family family : {Family::gpt2, Family::llama, Family::mistral, Family::qwen2}) {
-        INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
+    for (const std::string family : {"gpt2", "llama", "mistral", "qwen2"}) {
+        INFO(family);
         const LanguageModel model(small_of(family), Rng(1));
         check_written_and_read(model, config_of(model.config, family));
     }
-    Config untied = small_of(Family::gpt2);
+    Config untied = small_of("gpt2");
     untied.tied = false;
-    check_written_and_read(LanguageModel(untied, Rng(1)), config_of(untied, Family::gpt2));
-    Config biased = small_of(Family::llama);
+    check_written_and_read(LanguageModel(untied, Rng(1)), config_of(untied, "gpt2"));
+    Config biased = small_of("llama");
     biased.block.attention_bias = biased.block.feed_forward_bias = true;
-    check_written_and_read(LanguageModel(biased, Rng(1)), config_of(biased, Family::llama));
+    check_written_and_read(LanguageModel(biased, Rng(1)), config_of(biased, "llama"));
     // A bare stack whose output layer is the embedding.
-    check_written_and_read(LanguageModel(small_of(Family::gpt2), Rng(1)),
-                           config_of(small_of(Family::gpt2), Family::gpt2, true));
+    check_written_and_read(LanguageModel(small_of("gpt2"), Rng(1)),
+                           config_of(small_of("gpt2"), "gpt2", true));
 
-    const Config bert = small_of(Family::bert);
-    check_written_and_read(MaskedLanguageModel(bert, Rng(1)), config_of(bert, Family::bert));
+    const Config bert = small_of("bert");
+    check_written_and_read(MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));
     Config loose = bert;
     loose.tied = false;
-    check_written_and_read(MaskedLanguageModel(loose, Rng(1)), config_of(loose, Family::bert));
-    check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert.as(Kind::encoder), Family::bert));
+    check_written_and_read(MaskedLanguageModel(loose, Rng(1)), config_of(loose, "bert"));
+    check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert.as(Kind::encoder), "bert"));
     const Classifier classifier(with_classes(bert, 3, Pooling::pooler, Real(0.25)), Rng(1));
-    ConfigJson labelled = config_of(classifier.config, Family::bert);
+    ConfigJson labelled = config_of(classifier.config, "bert");
     CHECK(labelled.labels == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"});
     labelled.labels = {"good", "bad\n\"", "ü"};
     check_written_and_read(classifier, labelled);
@@ -172,11 +171,11 @@ TEST_CASE("hugging face folder: every kind of model, written and read with the s
 TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, are written",
           "[models][hugging_face]") {
     for (const std::vector<int32_t>& ends : {std::vector<int32_t>{}, {2}, {2, 3}}) {
-        Config c = small_of(Family::gpt2);
+        Config c = small_of("gpt2");
         c.specials.ends = ends;
         c.block.dropout = {.embeddings = Real(0.125), .sublayers = Real(0.25), .attention = Real(0.375)};
         const tests::Folder folder;
-        save(folder.path, LanguageModel(c, Rng(1)), config_of(c, Family::gpt2));
+        save(folder.path, LanguageModel(c, Rng(1)), config_of(c, "gpt2"));
         const ConfigJson read = SavedModel(folder.path).config;
         CHECK(read.specials.ends == ends);
         CHECK(contains(content(folder / "config.json"), std::string("\"eos_token_id\": ") +
@@ -188,13 +187,13 @@ TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, a
         CHECK(read.block.dropout.sublayers == Real(0.25));
         CHECK(read.block.dropout.attention == Real(0.375));
     }
-    Config bert = small_of(Family::bert), llama = small_of(Family::llama);
+    Config bert = small_of("bert"), llama = small_of("llama");
     // BERT has one rate for embeddings and sub-layers.
     bert.block.dropout = {.embeddings = Real(0.25), .sublayers = Real(0.25), .attention = Real(0.375)};
     llama.block.dropout.attention = Real(0.125);
     const tests::Folder of_bert, of_llama;
-    save(of_bert.path, MaskedLanguageModel(bert, Rng(1)), config_of(bert, Family::bert));
-    save(of_llama.path, LanguageModel(llama, Rng(1)), config_of(llama, Family::llama));
+    save(of_bert.path, MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));
+    save(of_llama.path, LanguageModel(llama, Rng(1)), config_of(llama, "llama"));
     const DropoutRates read = SavedModel(of_bert.path).config.block.dropout;
     CHECK((read.embeddings == Real(0.25) && read.sublayers == Real(0.25)));
     CHECK(read.attention == Real(0.375));
@@ -215,8 +214,8 @@ TEST_CASE("hugging face folder: a model without a start token is written without
 }
 
 TEST_CASE("hugging face folder: the token that pads is written, of every family", "[models][hugging_face]") {
-    for (const Family family : {Family::gpt2, Family::llama, Family::mistral, Family::qwen2}) {
-        INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
+    for (const std::string family : {"gpt2", "llama", "mistral", "qwen2"}) {
+        INFO(family);
         const tests::Folder folder, second;
         const LanguageModel model(small_of(family), Rng(1));
         save(folder.path, model, config_of(model.config, family));
@@ -232,9 +231,9 @@ TEST_CASE("hugging face folder: the token that pads is written, of every family"
 
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
     const tests::Folder folder;
-    const Config bert = small_of(Family::bert);
+    const Config bert = small_of("bert");
     const MaskedLanguageModel model(bert, Rng(1));
-    const ConfigJson config = config_of(bert, Family::bert);
+    const ConfigJson config = config_of(bert, "bert");
     save(folder.path, model, config);
     const SavedModel opened(folder.path);
     CHECK(error_of([&] { load_model<LanguageModel>(opened); }) ==
@@ -244,34 +243,34 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
 
     ConfigJson other = config;
     CHECK(error_of([&] {
-              config_of(with_classes(small_of(Family::gpt2), 2, Pooling::pooler), Family::gpt2);
+              config_of(with_classes(small_of("gpt2"), 2, Pooling::pooler), "gpt2");
           }).starts_with("[hugging_face] gpt2 has no classifier"));
     const Classifier mean(with_classes(bert, 2), Rng(1));
     other.labels = {"a", "b"};
     CHECK(contains(error_of([&] { save(folder.path, mean, other); }), "has a pooler"));
-    Config sinusoids = small_of(Family::gpt2);
+    Config sinusoids = small_of("gpt2");
     sinusoids.block.positions = nn::Positions::sinusoidal;
-    CHECK(error_of([&] { config_of(sinusoids, Family::gpt2); }) ==
+    CHECK(error_of([&] { config_of(sinusoids, "gpt2"); }) ==
           R"([hugging_face] in gpt2 positions is "learned": this model has "sinusoidal")");
     // config.json has no keys for them in these families.
-    for (const Family family : {Family::gpt2, Family::bert}) {
+    for (const std::string family : {"gpt2", "bert"}) {
         Config grouped = small_of(family), wide = small_of(family);
         grouped.block.n_kv_heads = 1;
         wide.block.head_dim = 4;
         CHECK(contains(error_of([&] { config_of(grouped, family); }), "n_kv_heads is 2: this model has 1"));
         CHECK(contains(error_of([&] { config_of(wide, family); }), "head_dim is 6: this model has 4"));
     }
-    for (const Family family : kRotary) {
+    for (const std::string& family : kRotary) {
         Config partial = small_of(family);
         partial.block.rotary.width = 2;
         CHECK(contains(error_of([&] { config_of(partial, family); }), "rotary.width is 0: this model has 2"));
     }
     // Mistral has no biases, and Qwen2's are not to be chosen.
-    Config biased = small_of(Family::mistral);
+    Config biased = small_of("mistral");
     biased.block.attention_bias = true;
     CHECK(contains(error_of([&] {
                        const LanguageModel m(biased, Rng(1));
-                       save(folder.path, m, config_of(biased, Family::mistral));
+                       save(folder.path, m, config_of(biased, "mistral"));
                    }),
                    "bias"));
 }
@@ -283,7 +282,7 @@ TEST_CASE("hugging face folder: weights are not replaced if config.json cannot b
     std::filesystem::remove(s.folder / "config.json");
     std::filesystem::create_directory(s.folder / "config.json");
     const LanguageModel other(s.model.config, Rng(2));
-    CHECK(contains(error_of([&] { save(s.folder.path, other, config_of(other.config, Family::gpt2)); }),
+    CHECK(contains(error_of([&] { save(s.folder.path, other, config_of(other.config, "gpt2")); }),
                    "config.json: this is a directory"));
     CHECK(content(s.folder / "model.safetensors") == before);
 }
@@ -401,9 +400,9 @@ TEST_CASE("hugging face folder: what is ignored is told", "[models][hugging_face
 TEST_CASE("hugging face folder: the table of rotary positions is not larger than the model",
           "[models][hugging_face]") {
     const tests::Folder folder;
-    Config c = small_of(Family::llama);
+    Config c = small_of("llama");
     const LanguageModel model(c, Rng(1));
-    save(folder.path, model, config_of(c, Family::llama));
+    save(folder.path, model, config_of(c, "llama"));
     std::string json = content(folder / "config.json");
     const std::string nine = "\"max_position_embeddings\": 9";
     put(folder / "config.json",
@@ -420,7 +419,7 @@ TEST_CASE("hugging face folder: the table of rotary positions is not larger than
 }
 
 TEST_CASE("hugging face folder: a window that is cut is written as it was", "[models][hugging_face]") {
-    for (const Family family : {Family::mistral, Family::qwen2}) {
+    for (const std::string family : {"mistral", "qwen2"}) {
         const tests::Folder folder, second;
         const LanguageModel model(small_of(family), Rng(1));
         save(folder.path, model, config_of(model.config, family));
@@ -443,8 +442,8 @@ TEST_CASE("hugging face folder: a window that is cut is written as it was", "[mo
 
 TEST_CASE("hugging face folder: which layers see only a window is written", "[models][hugging_face]") {
     const tests::Folder folder, second;
-    const LanguageModel model(small_of(Family::qwen2), Rng(1));
-    save(folder.path, model, config_of(model.config, Family::qwen2));
+    const LanguageModel model(small_of("qwen2"), Rng(1));
+    save(folder.path, model, config_of(model.config, "qwen2"));
     std::string json = content(folder / "config.json");
     for (const auto& [from, to] : std::map<std::string, std::string>{
              {"\"sliding_window\": null", "\"sliding_window\": 5"},
@@ -494,10 +493,9 @@ TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]")
 TEST_CASE("hugging face folder: weights are packed while others are still to be read",
           "[models][hugging_face][packed]") {
     using autograd::storage_statistics;
-    for (const Family family : {Family::gpt2, Family::llama})
+    for (const std::string family : {"gpt2", "llama"})
         for (const Precision p : {Precision::float32, Precision::bf16}) {
-            INFO(hugging_face::kFamilyNames[static_cast<int>(family)]
-                 << " in " << autograd::kPrecisionNames[static_cast<int>(p)]);
+            INFO(family << " in " << autograd::kPrecisionNames[static_cast<int>(p)]);
             const tests::Folder folder;
             const LanguageModel model(small_of(family), Rng(1));
             save(folder.path, model, config_of(model.config, family));

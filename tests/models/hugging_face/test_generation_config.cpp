@@ -72,7 +72,7 @@ const std::string kDefaults =
     R"(null, "force_words_ids": null, "prefill_chunk_size": null, "_from_model_config": )"
     R"(null, "transformers_version": "5.23.0"})";
 
-const models::SamplingOptions kUsual = {.temperature = 0.8, .top_p = 0.95};
+const models::WritingOptions kUsual = {.sampling = {.temperature = 0.8, .top_p = 0.95}, .max_tokens = 0};
 
 // Of a file without do_sample, which in transformers means greedy decoding.
 const std::vector<std::string> kDraws = {
@@ -90,13 +90,13 @@ std::string described(const Generation& g) {
     std::string rest;
     for (const int32_t id : g.ends)
         rest += join(" end=", id);
-    for (const int32_t id : g.sampling.never)
+    for (const int32_t id : g.writing.sampling.never)
         rest += join(" never=", id);
-    for (const std::string& one : g.stop)
+    for (const std::string& one : g.writing.stop)
         rest += join(" stop=", one);
-    return join("temperature=", g.sampling.temperature, " top_k=", g.sampling.top_k,
-                " top_p=", g.sampling.top_p, " penalty=", g.sampling.repetition_penalty,
-                " tokens=", g.max_tokens, " length=", g.max_length, rest);
+    return join("temperature=", g.writing.sampling.temperature, " top_k=", g.writing.sampling.top_k,
+                " top_p=", g.writing.sampling.top_p, " penalty=", g.writing.sampling.repetition_penalty,
+                " tokens=", g.writing.max_tokens, " length=", g.writing.max_length, rest);
 }
 
 std::string complaint(const std::string& text) {
@@ -113,7 +113,7 @@ TEST_CASE("generation config: what transformers writes", "[models][hugging_face]
     CHECK(described(read("{}")) == usual);
     CHECK(described(read_generation("no such folder", 100, kUsual)) == usual);
     // Its defaults are greedy decoding.
-    CHECK(described(read(kDefaults)) == "temperature=0 top_k=50 top_p=1 penalty=1 tokens=0 length=20");
+    CHECK(described(read(kDefaults)) == "temperature=0 top_k=50 top_p=1 penalty=1 tokens=20 length=20");
     CHECK(described(read(R"({"do_sample":true})")) ==
           "temperature=1 top_k=50 top_p=1 penalty=1 tokens=0 length=0");
     CHECK(described(read(R"({"do_sample":true,"temperature":0.6,"top_p":0.9,"top_k":0})")) ==

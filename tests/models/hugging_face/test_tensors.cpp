@@ -1,6 +1,6 @@
 // The tensors of a folder: the names and shapes that transformers writes, which of our parameters they are,
 // and in which files.
-#include "models/hugging_face/tensors.h"
+#include "models/hugging_face/weights.h"
 
 #include <algorithm>
 #include <set>
@@ -222,19 +222,18 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
     CHECK(contains(error_of([&] { state_dict(bare, nn::all_parameters(untied), Direction::reading); }),
                    "has no parameter output.table"));
     // And back to its configuration.
-    const ConfigJson again = config_of(g, Family::gpt2);
+    const ConfigJson again = config_of(g, "gpt2");
     CHECK(again.block.d_ff == 20);
     CHECK(again.specials.ends == g.specials.ends);
     CHECK(again.block.norm_eps == Approx(1e-5));
     models::Config other = g;
     other.block.scale_embeddings = true;
-    CHECK(contains(error_of([&] { config_of(other, Family::gpt2); }),
+    CHECK(contains(error_of([&] { config_of(other, "gpt2"); }),
                    "[hugging_face] in gpt2 scale_embeddings is false: this model has true"));
     other = g.as(models::Kind::masked);
-    CHECK(
-        contains(error_of([&] { config_of(other, Family::bert); }), "type_vocab_size must be between 1 and"));
+    CHECK(contains(error_of([&] { config_of(other, "bert"); }), "type_vocab_size must be between 1 and"));
     other.token_types = 2;
-    CHECK(contains(error_of([&] { config_of(other, Family::bert); }),
+    CHECK(contains(error_of([&] { config_of(other, "bert"); }),
                    "in bert final_norm is false: this model has true"));
 }
 

@@ -1,7 +1,7 @@
 // The model of a run as long as a day: so small that a step takes a twentieth of a millisecond.
 #pragma once
 
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/pytorch.h"
 #include "models/saved.h"
 #include "tests/models/small.h"

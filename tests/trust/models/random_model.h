@@ -1,7 +1,7 @@
 // Random configurations of the four kinds of models: small, with every option that they have.
 #pragma once
 
-#include "models/families/classifier.h"
+#include "models/families/one_stack.h"
 #include "tests/dice.h"
 
 namespace plaingrad::trust {

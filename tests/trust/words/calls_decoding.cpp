@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "models/decoding/sampling.h"
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/translator.h"

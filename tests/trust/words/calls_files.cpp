@@ -3,7 +3,7 @@
 #include <fstream>
 #include <limits>
 
-#include "models/families/language_model.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/filler.h"
 #include "models/labeller.h"

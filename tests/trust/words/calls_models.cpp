@@ -2,10 +2,7 @@
 #include <limits>
 
 #include "models/batch.h"
-#include "models/families/classifier.h"
-#include "models/families/language_model.h"
-#include "models/families/masked_language_model.h"
-#include "models/families/text_encoder.h"
+#include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/presets.h"
 #include "tests/trust/words/calls.h"

@@ -1,0 +1,112 @@
+// The families of models that are read and written. Each is one table (families.cpp): the keys of its
+// config.json and the names of its tensors, each beside what it is here. Reading and writing follow from the
+// same row.
+#pragma once
+
+#include <optional>
+
+#include "models/hugging_face/config.h"
+#include "nn/checkpoint/json.h"
+
+namespace plaingrad::models::hugging_face {
+
+using nn::checkpoint::Json;
+using nn::checkpoint::JsonText;
+
+// ---- Keys.
+
+// The value of a key while config.json is read or written, so that one function says both.
+struct Value {
+    std::string_view name;
+    const Json* file = nullptr;     // what is read, the whole of it; or nullptr: the file is written
+    std::optional<Json> json = {};  // what is read; none: the key is missing
+    std::string text = {};          // what is written; "": the key is left out
+};
+
+// What a key means: reads it into a configuration, or writes it. A missing one keeps its usual value. Throws
+// FileError for a value that is refused. The functions are in keys.cpp.
+using Meaning = void(Value&, ConfigJson&);
+Meaning architectures, vocabulary, positions, width, layers, heads, kv_heads, head_width, inner_width,
+    inner_width_or_four, activation, norm_eps, attention_bias, feed_forward_bias, token_types, tied;
+Meaning rope_theta, rope, window, use_window, first_window_layer, layer_types;
+Meaning embedding_dropout, sublayer_dropout, hidden_dropout, attention_dropout, pooled_dropout;
+Meaning labels, label_numbers, problem_type, start_id, end_ids, pad_id;
+
+// A key that is honoured.
+struct Key {
+    std::string_view name;
+    Meaning* meaning;
+};
+// A key that is refused, unless it has this value.
+struct Refused {
+    std::string_view name;
+    const char *only, *why;
+};
+// Keys that change no logits.
+using Ignored = std::vector<std::string_view>;
+
+// ---- Tensors.
+
+// A linear layer of theirs may be some columns of one of ours.
+enum class Part { all, query, key, value, gate, up };
+
+// Names of one tensor, if the model is tied: each may be read, and the first is written. In a model that is
+// not tied, the second is the tensor's name, and the first is written in vain, as transformers does.
+enum class Tie { none, first, second };
+
+// A layer of the file, and ours: its weight, and its bias if it has one. Or one of these alone, by its name.
+struct Row {
+    std::string theirs, ours;
+    Part part = Part::all;
+    std::optional<Kind> kind = {};  // of a head: which models have it
+    Tie tie = Tie::none;
+};
+
+// ---- Families.
+
+struct Architecture {
+    std::string name;
+    Kind kind;
+    bool bare = false;
+};
+
+struct Family {
+    std::string name;                         // model_type
+    std::vector<Architecture> architectures;  // the first that fits is written
+    ConfigJson usual;                         // the values of missing keys, as in transformers
+    std::vector<Key> keys;                    // in the order in which they are read and written
+    std::vector<std::pair<std::string_view, std::string_view>> other_names = {};  // of these keys
+    std::vector<Refused> refused = {};
+    Ignored ignored = {};
+
+    std::string prefix = {},
+                layers = {};  // before the names of the stack, unless it is bare; and of its layers
+    std::vector<Row> stack = {}, layer = {};  // ours: in the backbone; in each of its layers
+    std::vector<Row> head = {};               // what follows the stack
+    Ignored heads = {};      // how the names of all heads begin, also of those that are not read
+    bool transposed = true;  // matrices are (out, in)
+};
+
+// Those that are read; ours, "plaingrad", is none of them.
+const std::vector<Family>& families();
+// Throws Error if there is none of this name.
+const Family& family_of(const std::string& name);
+
+// ---- What generation_config.json needs, too.
+
+// The keys that nobody knows. A file may have millions: only the first few are kept.
+struct Unknown {
+    std::string names = {};
+    std::size_t count = 0;
+    void add(std::string_view name);
+    void note(std::vector<std::string>& notes) const;  // one note, if there are any
+};
+
+// Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
+std::vector<int32_t> valid_ids(std::string_view name, const std::vector<int64_t>& ids, int64_t vocabulary,
+                               std::vector<std::string>& notes);
+
+// One number, a list of them, or null.
+std::vector<int64_t> numbers(const Json& json);
+
+}  // namespace plaingrad::models::hugging_face
