@@ -144,7 +144,7 @@ void write_model(const NewModel& s, const models::Config& config, models::huggin
 void make_model(const NewModel& s) {
     models::Config c = new_config(s);
     check_memory(models::least_parameters(check_config(c)));
-    check_no_model(s.words[0]);
+    models::check_no_model(s.words[0]);
     const models::text::Tokenizer tokenizer = learn_tokens(s);
     std::error_code error;
     fs::create_directories(s.words[0], error);

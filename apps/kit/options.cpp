@@ -8,7 +8,7 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/plain.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {

@@ -61,27 +61,6 @@ void check_base(const models::RunFolder& folder, const std::string& path, const 
           " it can be at another place");
 }
 
-void check_no_model(const std::string& folder, const models::TextFiles& own) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const auto is_own = [&](const std::string& name) {
-        return std::any_of(own.begin(), own.end(), [&](const auto& file) {
-            return file.first == name &&
-                   file.second == nn::checkpoint::read_file(nn::checkpoint::in_folder(folder, name));
-        });
-    };
-    const std::string config = nn::checkpoint::in_folder(folder, "config.json");
-    check(!nn::checkpoint::exists(config) || is_own("config.json"), config,
-          ": there is a model already; give another folder");
-    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
-        const fs::path kind = name.extension();
-        check(is_own(name) || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
-                               name != "merges.txt" && name != "vocab.txt"),
-              nn::checkpoint::in_folder(folder, name.string()),
-              ": this belongs to another model, or to one that was begun; give another folder");
-    }
-}
-
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
                       const std::string& where) {
     check(std::find(ids.begin(), ids.end(), pad) == ids.end(), where, ": no text to learn from may have ",

@@ -6,7 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "models/presets.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {

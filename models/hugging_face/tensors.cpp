@@ -185,8 +185,7 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& config,
     for (const nn::NamedParameter& p : parameters)
         check(all.named.contains(p.tensor.data()), "[hugging_face] this model is not ", all.family(),
               ", which has no parameter ", p.name);
-    return {std::move(all.entries),
-            [config](std::string name) { return canonical_name(config, std::move(name)); }};
+    return std::move(all.entries);
 }
 
 }  // namespace plaingrad::models::hugging_face

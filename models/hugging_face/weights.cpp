@@ -45,10 +45,8 @@ bool begins(const std::string& path, std::string_view begin) {
     std::error_code error;
     if (begin.empty() || !fs::is_regular_file(path, error))
         return begin.empty();
-    nn::checkpoint::InputFile file(path);
-    std::string bytes;
-    file.append_to(bytes, std::min(file.size(), std::ssize(begin)));
-    return bytes == begin;
+    const nn::checkpoint::InputFile file(path);
+    return file.read(0, std::min<int64_t>(file.size(), std::ssize(begin))) == begin;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/checkpoint/header.h"
+#include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::models::hugging_face {
 

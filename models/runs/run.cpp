@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "autograd/base/hash.h"
-#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {
 namespace {
@@ -186,7 +185,7 @@ void Run::keep() {
     if (now_.validation || now_.ends_epoch || now_.stops || step() == last_ ||
         (folder.run.save_every > 0 && step() % folder.run.save_every == 0)) {
         if (folder.writes())
-            nn::checkpoint::replace_file(folder.log(), {log_.text()});
+            nn::checkpoint::replace_file(folder.log(), log_.text());
         save_last();
     }
 }

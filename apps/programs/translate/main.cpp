@@ -125,6 +125,13 @@ void add_run_options(kit::Options& options, std::vector<std::string>& words, Pip
     options.add_threads();
 }
 
+models::Translator opened(const std::string& path, const std::string& precision) {
+    auto translator = models::Translator::load(path, {.precision = kit::given_precision(precision)});
+    for (const std::string& note : translator.notes)
+        kit::say(kit::as_line(autograd::join(path, ": ", note)));
+    return translator;
+}
+
 void run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
@@ -137,8 +144,7 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    const auto translator =
-        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
+    const models::Translator translator = opened(words[0], precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
@@ -161,8 +167,7 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, tokenizer] =
-        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
+    const auto [model, tokenizer, notes] = opened(words[0], precision);
     const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);
@@ -177,7 +182,7 @@ void info_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     const std::string path = models::model_file(words[0]);
-    const auto [model, tokenizer] = models::Translator::load(path);
+    const auto [model, tokenizer, notes] = models::Translator::load(path);
     const models::Config& c = model.config;
     std::cout << path << ": " << kit::grouped(nn::parameter_count(model)) << " parameters\n"
               << "layers: " << c.n_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model

@@ -24,7 +24,7 @@ static std::vector<std::string> translated(nn::Team& team, const models::Transfo
                                            const std::vector<std::string>& sources,
                                            const models::TranslationOptions& options) {
     const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
-    return nn::shared_texts(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
+    return nn::shared_ranges(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
         const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
         return mapped(models::translate(model, tokenizer, some, options), best);
     });

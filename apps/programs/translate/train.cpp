@@ -10,7 +10,6 @@
 #include "apps/programs/translate/score.h"
 #include "autograd/base/text_stream.h"
 #include "models/saved.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
 
@@ -192,7 +191,7 @@ private:
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
-        nn::checkpoint::replace_file(folder.file("epochs.csv"), {log_});
+        nn::checkpoint::replace_file(folder.file("epochs.csv"), log_);
     }
 
     // After how many steps a model was saved.
