@@ -105,12 +105,14 @@ void Run::begin() {
     has_begun_ = true;
     begins();
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
+    const TextFiles texts = folder.writes() && !folder.resumes() ? model.texts : TextFiles();
     try {
-        folder.keep(model.texts);
+        write_text_files(texts, folder.path);
         if (done == 0)
             save_last();
     } catch (...) {
-        folder.forget(model.texts);
+        for (const auto& [name, text] : texts)
+            std::remove(folder.file(name).c_str());
         throw;
     }
     start_ = std::chrono::steady_clock::now();

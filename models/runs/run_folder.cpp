@@ -157,15 +157,4 @@ void RunFolder::check_kept(const TextFiles& texts) const {
     }
 }
 
-void RunFolder::keep(const TextFiles& texts) const {
-    if (writes() && !resumes())
-        write_text_files(texts, path);
-}
-
-void RunFolder::forget(const TextFiles& texts) const {
-    if (writes() && !resumes())
-        for (const auto& [name, text] : texts)
-            unlink(file(name).c_str());
-}
-
 }  // namespace plaingrad::models

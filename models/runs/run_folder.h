@@ -77,11 +77,8 @@ public:
     // would overwrite it.
     void claim(const std::string& name) const;
     // Of the files that checkpoints and the model are read with, config.json and the tokenizer: throws Error
-    // if a new run's folder has others (check_no_model), or if a run that is resumed has none; writes those
-    // of a new run; removes them.
+    // if a new run's folder has others (check_no_model), or if a run that is resumed has none.
     void check_kept(const TextFiles& texts) const;
-    void keep(const TextFiles& texts) const;
-    void forget(const TextFiles& texts) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.

@@ -445,7 +445,7 @@ TEST_CASE("A run that trains a folder further keeps what belongs to the model be
     const models::RunFolder folder("fill", settings, options);
     const models::RunModel model_of_run =
         kit::run_model_for_others(model, "", from.path, models::SavedModel(from.path).config);
-    folder.keep(model_of_run.texts);
+    models::write_text_files(model_of_run.texts, folder.path);
     CHECK(content(to / "run/tokenizer.json") == models::text::Tokenizer::open(from.path).json());
     CHECK(content(to / "run/config.json") == content(from / "config.json"));
     // What is beside a checkpoint is the family's, and the checkpoint has our names.
