@@ -45,7 +45,7 @@ void main_program(kit::Options& options) {
         file = nn::checkpoint::in_folder(folders[0], "report.html");
     const auto runs = autograd::mapped(folders, read);  // first, to say what is wrong with them
     kit::check_page(file);
-    nn::checkpoint::replace_file(file, {kit::html_page(models::listed(folders), runs)});
+    nn::checkpoint::replace_file(file, kit::html_page(models::listed(folders), runs));
     kit::say("report: " + kit::as_line(file));
 }
 

@@ -40,14 +40,14 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
 }
 
 StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters) {
-    return {.entries = renamed(parameters, kPyTorch, true)};
+    return renamed(parameters, kPyTorch, true);
 }
 
 StateDict state_dict(const Transformer& model) {
     NameRules rules = kPyTorch;
     rules.push_back({"encoder.", "transformer.encoder."});
     rules.push_back({"decoder.", "transformer.decoder."});
-    return {.entries = renamed(all_parameters(model), rules, true)};
+    return renamed(all_parameters(model), rules, true);
 }
 
 }  // namespace plaingrad::models

@@ -38,7 +38,6 @@ namespace plaingrad::models {
 
 using Metadata = nn::checkpoint::Metadata;
 using nn::all_parameters;
-using nn::checkpoint::LoadOptions;
 using nn::checkpoint::NameRules;
 using nn::checkpoint::replaced;
 using nn::checkpoint::StateDict;
@@ -68,19 +67,22 @@ struct Stacks {
 };
 inline Stacks stacks(const Transformer& model) { return {model.encoder, model.decoder}; }
 
-// options: for a file whose names differ from those above. Returns the metadata. Ignores the prefixes
-// "module." and "_orig_mod.". Throws FileError that lists entries which are missing from the file,
-// superfluous, or of another shape; then the model is unchanged.
+// Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries
+// which are missing from the file, superfluous, or of another shape; then the model is unchanged. For a file
+// whose names differ from those above:
+//
+//     nn::checkpoint::SafeTensors file = nn::checkpoint::read("model.safetensors");
+//     file.rename([](const std::string& name) { return replaced(name, {{"blocks.", "layers."}}); });
+//     load(file, state_dict(model));
 template <nn::Module M>
-Metadata load_pytorch(const std::string& path, const M& module, const LoadOptions& options = {}) {
-    return load(path, with_options(state_dict(module), options));
+Metadata load_pytorch(const std::string& path, const M& module) {
+    return load(path, state_dict(module));
 }
 
-// A tied weight is written under each of its names, or once: see SaveOptions.
+// A tied weight is written under each of its names; write(path, tied_once(state_dict(module))) does it once.
 template <nn::Module M>
-void save_pytorch(const std::string& path, const M& module, const Metadata& metadata = {},
-                  const nn::checkpoint::SaveOptions& options = {}) {
-    save(path, state_dict(module), metadata, options);
+void save_pytorch(const std::string& path, const M& module, const Metadata& metadata = {}) {
+    write(path, state_dict(module), metadata);
 }
 
 }  // namespace plaingrad::models

@@ -6,7 +6,6 @@
 
 #include "models/hugging_face/weights.h"
 #include "nn/checkpoint/json.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/packing.h"
 
 namespace plaingrad::models {
@@ -92,7 +91,7 @@ void note_ignored(const std::vector<SafeTensors>& files, ConfigJson& c) {
     std::vector<std::string> names;
     for (const SafeTensors& file : files)
         for (const nn::checkpoint::Entry& entry : file.entries())
-            if (hugging_face::canonical_name(c, entry.name).empty() && entry.name != "cls.predictions.bias")
+            if (entry.meant.empty() && entry.name != "cls.predictions.bias")
                 names.push_back(entry.name);
     if (names.empty())
         return;
@@ -113,10 +112,11 @@ StateDict state_in(const Model& model, const ConfigJson& c, bool our_names, Dire
 }  // namespace
 
 bool is_saved_here(const Metadata& metadata, const std::string& path) {
-    const nn::checkpoint::FieldReader field{metadata, "", path};
-    if (!field.has(kVersion))
+    int64_t version = 0;
+    const nn::checkpoint::FieldReader read{metadata, "", path};
+    read(kVersion, version);
+    if (!read.has(kVersion))
         return false;
-    const auto version = field.required_as<int64_t>(kVersion);
     check_file(version == kOurVersion, path, ": it was saved by ",
                version < kOurVersion ? "an older" : "a newer", " version (", version, "; this one reads ",
                kOurVersion, ")", version < kOurVersion ? "; its model must be trained again" : "");
@@ -141,6 +141,10 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     }
     where = listed.index.empty() ? listed.paths[0] : listed.index;
     has_our_names = is_our_file(files[0]);
+    for (SafeTensors& of : files)
+        of.rename([&](const std::string& name) {
+            return has_our_names ? weights_only(name) : hugging_face::canonical_name(config, name);
+        });
     check_file(has_our_names || !is_ours(), where,
                ": this file holds tensors, but plaingrad has not saved it, as config.json says");
     const Amount there = amount_of(files);
@@ -153,6 +157,8 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     if (!has_our_names)
         note_ignored(files, config);
     notes = config.notes;
+    if (folder == path && listed.index.empty() && files[0].path() != file("model.safetensors"))
+        notes.push_back("its run has not ended: these are the weights of " + files[0].path());
 }
 
 bool is_of_others(const std::string& folder) {
@@ -209,13 +215,13 @@ Model load_model(const SavedModel& saved, const OpenOptions& options) {
         if (options.progress)
             options.progress(done, all);
     };
-    StateDict state = state_in(model, c, saved.has_our_names, Direction::reading);
-    if (saved.has_our_names)
-        state.canonical = weights_only;
-    load(saved.files, state,
-         {.where = saved.where + " does not fit the model of config.json",
-          .hint = "are both of the same model?",
-          .after = after});
+    const StateDict state = state_in(model, c, saved.has_our_names, Direction::reading);
+    for (const nn::checkpoint::Match& m :
+         match(saved.files, state, saved.where + " does not fit the model of config.json",
+               "are both of the same model?")) {
+        m.read();
+        after(*m.entry);
+    }
     return model;
 }
 
@@ -223,7 +229,7 @@ template <nn::Module Model>
 StateDict saved_state(const Model& model, const ConfigJson& config) {
     StateDict state = state_in(model, config, config.is_ours(), Direction::writing);
     if (config.is_ours())
-        check_size(model.config, {nn::parameter_count(model), std::ssize(state.entries)});
+        check_size(model.config, {nn::parameter_count(model), std::ssize(state)});
     return state;
 }
 
@@ -232,7 +238,7 @@ void save_weights(const std::string& path, const StateDict& state, const std::st
     if (family == "plaingrad")
         return save_checkpoint(path, state, std::move(extra));
     extra.emplace("format", "pt");
-    save(path, state, extra);
+    write(path, state, extra);
 }
 
 template <nn::Module Model>
@@ -245,7 +251,7 @@ void save(const std::string& folder, const Model& model, const ConfigJson& given
     // First, as new weights beside an old config.json would be another model.
     nn::checkpoint::check_can_replace(in_folder(folder, "config.json"));
     save_weights(in_folder(folder, "model.safetensors"), state, c.family);
-    nn::checkpoint::replace_file(in_folder(folder, "config.json"), {written(c)});
+    nn::checkpoint::replace_file(in_folder(folder, "config.json"), written(c));
 }
 
 TextFiles read_text_files(const std::string& folder) {
@@ -259,7 +265,7 @@ TextFiles read_text_files(const std::string& folder) {
 
 void write_text_files(const TextFiles& files, const std::string& folder) {
     for (const auto& [name, bytes] : files)
-        nn::checkpoint::replace_file(in_folder(folder, name), {bytes});
+        nn::checkpoint::replace_file(in_folder(folder, name), bytes);
 }
 
 std::string model_file(const std::string& path) {
@@ -332,22 +338,22 @@ void save_checkpoint(const std::string& path, const StateDict& state, Metadata e
     extra.emplace(kVersion, std::to_string(kOurVersion));
     if (training != nullptr) {
         for (const StateEntry& entry : optimizer_state(*training))
-            all.entries.push_back(entry);
+            all.push_back(entry);
         nn::checkpoint::FieldWriter writer{extra, kTraining};
         standing_of(*training).visit(writer);
     }
-    save(path, all, extra);
+    write(path, all, extra);
 }
 
-void load_weights(const std::string& path, StateDict state) {
-    const SafeTensors file = nn::checkpoint::read(path);
+void load_weights(const std::string& path, const StateDict& state) {
+    SafeTensors file = nn::checkpoint::read(path);
     is_our_file(file);
-    state.canonical = weights_only;
+    file.rename(weights_only);
     load(file, state);
 }
 
 void load_training(const std::string& path, nn::Training& training) {
-    const SafeTensors file = nn::checkpoint::read(path);
+    SafeTensors file = nn::checkpoint::read(path);
     const nn::checkpoint::FieldReader reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
                ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
@@ -364,8 +370,8 @@ void load_training(const std::string& path, nn::Training& training) {
                " parameters");
     check_file(possible(standing.best_step) && possible(standing.worse), path,
                ": training.best_step and training.worse cannot be those of ", standing.steps, " steps");
-    const auto own = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
-    nn::checkpoint::load(file, {optimizer_state(training), own});
+    file.rename([](const std::string& name) { return name.starts_with(kOptimizer) ? name : std::string(); });
+    load(file, optimizer_state(training));
     training.adam.set_steps(standing.steps, std::move(of_each));
     static_cast<nn::Validations&>(training) = standing;
 }

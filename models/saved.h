@@ -125,7 +125,7 @@ void save_checkpoint(const std::string& path, const StateDict& state, Metadata e
                      const nn::Training* training = nullptr);
 
 // Loads the weights of a checkpoint or a saved model into a model of the same configuration.
-void load_weights(const std::string& path, StateDict state);
+void load_weights(const std::string& path, const StateDict& state);
 
 // Loads the training state of a checkpoint, for a Training of the model that was loaded from it. Throws
 // FileError naming the file if it is not a checkpoint of such a model; then `training` is unchanged.

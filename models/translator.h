@@ -76,6 +76,7 @@ struct Translator {
 
     Transformer model;
     text::Tokenizer tokenizer;
+    std::vector<std::string> notes = {};  // of SavedModel
 };
 
 }  // namespace plaingrad::models

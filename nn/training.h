@@ -17,9 +17,11 @@
 
 namespace plaingrad::nn {
 
+using LearningRate = std::function<double(int64_t step)>;
+
 struct TrainingOptions {
     int64_t steps = 1000;
-    std::function<double(int64_t step)> learning_rate = {};
+    LearningRate learning_rate = {};
     double clip = 1;    // largest norm of the gradient; 0: any
     uint64_t seed = 0;  // of dropout
 };

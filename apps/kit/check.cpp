@@ -93,14 +93,17 @@ struct Answer {
 // A new folder that only this user can enter. It is removed with the object.
 struct TemporaryFolder {
     TemporaryFolder() {
-        autograd::check(mkdtemp(path.data()) != nullptr, path, ": cannot be made: ", std::strerror(errno));
+        const char* const folder = std::getenv("TMPDIR");
+        path = nn::checkpoint::in_folder(folder == nullptr ? "/tmp" : folder, "plaingrad-check-XXXXXX");
+        autograd::check(mkdtemp(path.data()) != nullptr, path, ": cannot be made: ", std::strerror(errno),
+                        "; set TMPDIR to a folder for temporary files");
     }
     TemporaryFolder(TemporaryFolder&&) = delete;
     ~TemporaryFolder() {
         std::error_code none;
         std::filesystem::remove_all(path, none);
     }
-    std::string path = (std::filesystem::temp_directory_path() / "plaingrad-check-XXXXXX").string();
+    std::string path;
 };
 
 // The questions. Some of them change the weights.

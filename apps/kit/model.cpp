@@ -156,7 +156,7 @@ void write_model(const NewModel& s, const models::Config& config) {
 void make_model(const NewModel& s) {
     models::Config c = new_config(s);
     check_memory(models::least_parameters(check_config(c)));
-    check_no_model(s.words[0]);
+    models::check_no_model(s.words[0]);
     const models::text::Tokenizer tokenizer = learn_tokens(s);
     std::error_code error;
     fs::create_directories(s.words[0], error);
@@ -276,27 +276,6 @@ void check_base(const models::RunFolder& folder, const std::string& path, const 
     check(!folder.resumes() || nn::checkpoint::exists(path), path,
           ": the model that this run began with is no longer there; with --resume ", folder.path, ' ', how,
           " it can be at another place");
-}
-
-void check_no_model(const std::string& folder, const models::TextFiles& own) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const auto is_own = [&](const std::string& name) {
-        return std::any_of(own.begin(), own.end(), [&](const auto& file) {
-            return file.first == name &&
-                   file.second == nn::checkpoint::read_file(nn::checkpoint::in_folder(folder, name));
-        });
-    };
-    const std::string config = nn::checkpoint::in_folder(folder, "config.json");
-    check(!nn::checkpoint::exists(config) || is_own("config.json"), config,
-          ": there is a model already; give another folder");
-    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
-        const fs::path kind = name.extension();
-        check(is_own(name) || (kind != ".json" && kind != ".safetensors" && kind != ".jinja" &&
-                               name != "merges.txt" && name != "vocab.txt"),
-              nn::checkpoint::in_folder(folder, name.string()),
-              ": this belongs to another model, or to one that was begun; give another folder");
-    }
 }
 
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,

@@ -69,11 +69,6 @@ void check_fine_tuning(const Options& options, const std::vector<std::string>& w
 // to give it anew, "MODEL".
 void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how);
 
-// Before a model is written into a folder: throws Error if another model's files would be overwritten there,
-// or, as a tokenizer.json, be read in place of the new ones; but `own` may be there already, of a run that
-// was killed as it began.
-void check_no_model(const std::string& folder, const models::TextFiles& own = {});
-
 // In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
 // `where`, if the ids of a text to learn from have it.
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
@@ -82,13 +77,9 @@ void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models
 // The model of a run that trains a folder from Hugging Face further: one for others, with the text files of
 // the folder `from`.
 template <class Model>
-models::RunModel run_model_for_others(const Model& model, const std::string& data,
-                                      const models::RunFolder& folder, const std::string& from,
+models::RunModel run_model_for_others(const Model& model, const std::string& data, const std::string& from,
                                       const models::hugging_face::ConfigJson& config) {
-    auto all = models::run_model(model, config_of(model.config, config), data, models::read_text_files(from));
-    if (folder.writes() && !folder.resumes())
-        check_no_model(folder.path, all.texts);
-    return all;
+    return models::run_model(model, config_of(model.config, config), data, models::read_text_files(from));
 }
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".

@@ -14,7 +14,7 @@
 #include "autograd/base/version.h"
 #include "autograd/plain.h"
 #include "models/text/lines.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {

@@ -227,7 +227,7 @@ std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 void listen_for_interrupt() { handle_signals(on_interrupt); }
 int stop_listening_for_interrupt(nn::Team& team) {
     handle_signals(SIG_DFL);
-    for (const double seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
+    for (const double seen : nn::gather(team, std::vector{static_cast<double>(interrupt_seen)}))
         if (seen > 0)
             interrupt_seen = static_cast<int>(seen);
     return interrupt_seen;

@@ -140,7 +140,8 @@ static void report_unknown(const Prompt& p, const std::vector<std::string>& unkn
             std::count(quoted.begin(), quoted.end(), one) == 0)
             quoted.push_back(one);
     const auto begin = p.names.begin();
-    const std::vector<std::string> known(begin + kFirst, begin + std::min(kMost, std::ssize(p.names)));
+    const std::vector<std::string> known(begin + kFirst,
+                                         begin + std::min<int64_t>(kMost, std::ssize(p.names)));
     if (!unknown.empty())
         std::cerr << join(
             name(), ": unknown ", p.noun, "s: ",

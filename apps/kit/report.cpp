@@ -385,11 +385,11 @@ void Report::after_step(const nn::StepReport& step, const Scores& scores) {
     if (!snapshot && !last && !step.validation)
         return;
     if (run_.folder.exists())
-        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
+        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), recorder_.lines());
     if (!run_.folder.run.report.empty())
         nn::checkpoint::replace_file(
             run_.folder.run.report,
-            {html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, last ? 0 : kReload)});
+            html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, last ? 0 : kReload));
 }
 
 }  // namespace plaingrad::kit

@@ -10,7 +10,6 @@
 #include "apps/kit/program.h"
 #include "apps/kit/report.h"
 #include "nn/checkpoint/file.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::kit {

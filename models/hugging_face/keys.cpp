@@ -4,7 +4,7 @@
 
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {

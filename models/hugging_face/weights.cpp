@@ -45,10 +45,8 @@ bool begins(const std::string& path, std::string_view begin) {
     std::error_code error;
     if (begin.empty() || !fs::is_regular_file(path, error))
         return begin.empty();
-    nn::checkpoint::InputFile file(path);
-    std::string bytes;
-    file.append_to(bytes, std::min(file.size(), std::ssize(begin)));
-    return bytes == begin;
+    const nn::checkpoint::InputFile file(path);
+    return file.read(0, std::min<int64_t>(file.size(), std::ssize(begin))) == begin;
 }
 
 }  // namespace
@@ -152,7 +150,7 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
     std::map<std::string, nn::NamedParameter> ours;
     for (const nn::NamedParameter& p : parameters)
         ours.emplace(p.name, p);
-    std::vector<nn::checkpoint::StateEntry> entries;
+    nn::checkpoint::StateDict entries;
     std::set<const Real*> named;
     // Returns whether the model has this parameter.
     const auto add_tensor = [&](const std::string& theirs, const std::string& name, Part part) {
@@ -192,7 +190,7 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
     for (const nn::NamedParameter& p : parameters)
         check(named.contains(p.tensor.data()), "[hugging_face] this model is not ", c.family,
               ", which has no parameter ", p.name);
-    return {std::move(entries), [c](std::string name) { return canonical_name(c, std::move(name)); }};
+    return entries;
 }
 
 }  // namespace plaingrad::models::hugging_face

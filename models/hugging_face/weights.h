@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/hugging_face/config.h"
-#include "nn/checkpoint/header.h"
 #include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models::hugging_face {

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "autograd/base/hash.h"
-#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {
 namespace {
@@ -106,12 +105,14 @@ void Run::begin() {
     has_begun_ = true;
     begins();
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
+    const TextFiles texts = folder.writes() && !folder.resumes() ? model.texts : TextFiles();
     try {
-        folder.keep(model.texts);
+        write_text_files(texts, folder.path);
         if (done == 0)
             save_last();
     } catch (...) {
-        folder.forget(model.texts);
+        for (const auto& [name, text] : texts)
+            std::remove(folder.file(name).c_str());
         throw;
     }
     start_ = std::chrono::steady_clock::now();
@@ -186,7 +187,7 @@ void Run::keep() {
     if (now_.validation || now_.ends_epoch || now_.stops || step() == last_ ||
         (folder.run.save_every > 0 && step() % folder.run.save_every == 0)) {
         if (folder.writes())
-            nn::checkpoint::replace_file(folder.log(), {log_.text()});
+            nn::checkpoint::replace_file(folder.log(), log_.text());
         save_last();
     }
 }

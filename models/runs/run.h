@@ -46,7 +46,7 @@ RunModel run_model(const Model& model, const std::string& data = "", const TextF
 
 struct RunOptions {
     int64_t steps = 1000;  // of the whole run
-    std::function<double(int64_t step)> learning_rate = {};
+    nn::LearningRate learning_rate = {};
     nn::AdamOptions adam = {.beta2 = 0.98, .eps = 1e-9};  // the paper's, §5.3
     double clip = 1;                                      // largest norm of the gradient; 0: any
     int64_t accumulate = 1;  // batches of a step: their gradient is that of the mean over all their tokens

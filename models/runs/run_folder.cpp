@@ -4,11 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
 #include "nn/checkpoint/file.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::models {
@@ -38,18 +38,32 @@ std::string program_of(const std::string& file) {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::string& of_program, const std::string& folder, bool resumes)
-    : program(of_program), path(folder), top(folder), resumes_(resumes) {}
+void check_no_model(const std::string& folder, const TextFiles& own) {
+    std::error_code none;
+    for (const fs::path name : nn::checkpoint::names_in(folder, none)) {
+        const fs::path kind = name.extension();
+        const std::string file = nn::checkpoint::in_folder(folder, name.string());
+        const auto is_own = [&](const auto& text) {
+            return text.first == name && text.second == nn::checkpoint::read_file(file);
+        };
+        check((kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
+               name != "vocab.txt") ||
+                  std::any_of(own.begin(), own.end(), is_own),
+              file, kOthers);
+    }
+}
+
+RunFolder::RunFolder(const RunSettings& of_run, const std::string& of_program)
+    : run(of_run),
+      program(of_program),
+      path(of_run.resume.empty() ? of_run.save : of_run.resume),
+      top(path),
+      resumes_(!of_run.resume.empty()) {}
 
 // Delegates to the other constructor, so that the destructor runs if this one throws.
 RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes,
                      const std::string& within)
-    : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
-    for (const auto& [name, number] :
-         {std::pair("save_every", of_run.save_every), std::pair("stop_after", of_run.stop_after),
-          std::pair("parts", of_run.parts)})
-        if (number < 0)
-            throw SettingError(autograd::join(name, " must not be negative: got ", number));
+    : RunFolder(of_run, of_program) {
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
     if (!within.empty() && exists()) {
@@ -78,7 +92,6 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
                                               ? " part, so only one process can have it: got "
                                               : " parts, so at most as many processes can share it: got ",
                                           team().size(), resumes() ? "" : "; --parts sets the number"));
-    run = of_run;
 }
 
 RunFolder::~RunFolder() {
@@ -134,27 +147,14 @@ void RunFolder::make() {
 }
 
 void RunFolder::check_kept(const TextFiles& texts) const {
-    for (const auto& [name, text] : texts) {
-        const bool there = exists() && nn::checkpoint::exists(file(name));
-        check(!resumes() || there, last(), ": there is no ", name,
+    if (!resumes() && writes())
+        check_no_model(path, texts);
+    for (const auto& [name, text] : resumes() ? texts : TextFiles()) {
+        check(nn::checkpoint::exists(file(name)), last(), ": there is no ", name,
               " beside it; copy it from the folder of its run");
-        if (resumes() && name == "config.json")
+        if (name == "config.json")
             hugging_face::read_config(file(name));  // throws for a broken one
-        // A run that was killed before its first checkpoint has left the same one.
-        check(resumes() || !writes() || !there || nn::checkpoint::read_file(file(name)) == text, file(name),
-              kOthers);
     }
-}
-
-void RunFolder::keep(const TextFiles& texts) const {
-    if (writes() && !resumes())
-        write_text_files(texts, path);
-}
-
-void RunFolder::forget(const TextFiles& texts) const {
-    if (writes() && !resumes())
-        for (const auto& [name, text] : texts)
-            unlink(file(name).c_str());
 }
 
 }  // namespace plaingrad::models

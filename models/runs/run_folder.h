@@ -33,6 +33,11 @@ struct RunSettings {
     int64_t parts = 0;
 };
 
+// Before a model is written into a folder: throws Error if another model's files would be overwritten there,
+// or, as a tokenizer.json, be read in place of the new ones; but `own` may be there already, of a run that
+// was killed as it began.
+void check_no_model(const std::string& folder, const TextFiles& own = {});
+
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`
 // there is no folder, and nothing is saved.
 class RunFolder {
@@ -56,7 +61,7 @@ public:
             options.resume(arguments, last());
         if (exists() || !of_run.report.empty() || team().size() > 1)
             arguments = options.kept();
-        run = of_run;  // only now: options.resume may have changed it
+        run = of_run;  // options.resume may have changed it
     }
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
     ~RunFolder();
@@ -72,11 +77,8 @@ public:
     // would overwrite it.
     void claim(const std::string& name) const;
     // Of the files that checkpoints and the model are read with, config.json and the tokenizer: throws Error
-    // if others are in the folder, or if a run that is resumed has none; writes those of a new run; removes
-    // them.
+    // if a new run's folder has others (check_no_model), or if a run that is resumed has none.
     void check_kept(const TextFiles& texts) const;
-    void keep(const TextFiles& texts) const;
-    void forget(const TextFiles& texts) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.
@@ -91,7 +93,7 @@ public:
     Metadata checkpoint = {};    // of `last`, when it resumes
 
 private:
-    RunFolder(const std::string& of_program, const std::string& folder, bool resumes);
+    RunFolder(const RunSettings& of_run, const std::string& of_program);
     void make();
     void lock();
 

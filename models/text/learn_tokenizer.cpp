@@ -212,7 +212,7 @@ static Strings frequent_characters(const WordCounts& words, int64_t most, int64_
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return counts.all()[a].second > counts.all()[b].second;
     });
-    const int64_t kept = std::min(most, std::ssize(order));
+    const int64_t kept = std::min<int64_t>(most, std::ssize(order));
     if (left_out != nullptr)
         *left_out = std::ssize(order) - kept;
     order.resize(static_cast<std::size_t>(kept));
@@ -264,7 +264,7 @@ void save_tokenizer_config(const std::string& folder, const std::string& tokeniz
                                              {"model_max_length", max_length}};
     members.insert(members.end(), tokens.begin(), tokens.end());
     nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer_config.json"),
-                                 {JsonText::object(members, true).text + "\n"});
+                                 JsonText::object(members, true).text + "\n");
 }
 
 void check_known(const Tokenizer& tokenizer, std::string_view text, const std::vector<int32_t>& ids,

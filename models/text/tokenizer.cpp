@@ -33,7 +33,7 @@ Tokenizer Tokenizer::open(const std::string& folder) {
 }
 
 void Tokenizer::save(const std::string& folder) const {
-    nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer.json"), {*json_});
+    nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer.json"), *json_);
 }
 
 // Added tokens are taken out first, those that are normalized after the normalizer; the rest is split into

@@ -70,7 +70,9 @@ void sync_folder(const std::string& target) {
 
 bool exists(const std::string& path) {
     std::error_code error;
-    return fs::exists(path, error);
+    const bool found = fs::exists(path, error);
+    check_file(!error, path, ": cannot be looked at: ", error.message());
+    return found;
 }
 
 std::string in_folder(const std::string& folder, std::string_view name) {
@@ -98,23 +100,23 @@ InputFile::InputFile(const std::string& path)
     size_ = now.st_size;
     constexpr std::string_view kPointer = "version https://git-lfs";  // of three lines
     if (std::string begin(kPointer); size_ > std::ssize(begin) && size_ < 1000) {
-        read_at(0, begin.data(), std::ssize(begin));
+        read_to(begin.data(), 0, std::ssize(begin));
         check_file(begin != kPointer, path, ": Git LFS has not fetched this file yet; `git lfs pull` does");
     }
 }
 
-void InputFile::append_to(std::string& bytes, int64_t n) {
-    const std::size_t before = bytes.size();
+std::string InputFile::read(int64_t at, int64_t n) const {
+    std::string bytes;
     try {
-        bytes.resize(before + static_cast<std::size_t>(n));
+        bytes.resize(static_cast<std::size_t>(n));
     } catch (const std::exception&) {
         throw FileError(join(path_, ": its ", size_, " bytes do not fit into memory"));
     }
-    read_at(at_, bytes.data() + before, n);
-    at_ += n;
+    read_to(bytes.data(), at, n);
+    return bytes;
 }
 
-void InputFile::read_at(int64_t at, char* to, int64_t n) const {
+void InputFile::read_to(char* to, int64_t at, int64_t n) const {
     for (const int64_t end = at + n; at < end;) {
         // macOS reads less than 2 GiB at once.
         const ssize_t got =
@@ -130,49 +132,58 @@ void InputFile::read_at(int64_t at, char* to, int64_t n) const {
 }
 
 std::string read_file(const std::string& path) {
-    InputFile file(path);
-    std::string bytes;
-    file.append_to(bytes, file.size());
-    return bytes;
+    const InputFile file(path);
+    return file.read(0, file.size());
 }
 
-// keep: whether the new file then replaces the old one.
-static void replace(const std::string& path, std::size_t pieces, const Piece& piece, bool keep) {
+NewFile::NewFile(const std::string& path) : path_(path) {
     check_regular(path);
-    std::error_code is_none;
-    const std::string real = fs::canonical(path, is_none).string(), target = is_none ? path : real;
-    const std::string aside = target + ".plaingrad-tmp";
-    const auto check_done = [&](bool done) {
-        check_file(done, path, ": cannot be written: ", std::strerror(errno),
-                   "; a file that was there is unchanged");
-    };
+    std::error_code is_none, error;
+    const std::string real = fs::canonical(path, is_none).string();
+    check_file(!is_none || !fs::is_symlink(path, error), path, ": this is a link to ",
+               fs::read_symlink(path, error).string(), ", which is not there; remove the link");
+    target_ = is_none ? path : real;
+    aside_ = target_ + ".plaingrad-tmp";
     struct stat old = {};
-    const bool is_new = stat(target.c_str(), &old) != 0;
-    check_done(is_new || access(target.c_str(), W_OK) == 0);  // rename would not check this
-    // A private file's successor is private from the first moment: whoever had opened it could read it later.
-    const Descriptor file(open_aside(aside, is_new ? 0666 : old.st_mode & 0777));
-    check_done(file >= 0);
-    try {
-        check_done(is_new || fchmod(file, old.st_mode & 07777) == 0);  // what umask took away
-        check_done(ftruncate(file, 0) == 0);
-        for (std::size_t i = 0; i < pieces; ++i)
-            check_done(write_all(file, piece(i)));
-        check_done(!keep || (sync(file) == 0 && rename(aside.c_str(), target.c_str()) == 0));
-    } catch (...) {
-        unlink(aside.c_str());
-        throw;
+    if (stat(target_.c_str(), &old) == 0) {
+        check_done(access(target_.c_str(), W_OK) == 0);  // rename would not check this
+        permissions_ = old.st_mode & 07777;
     }
-    keep ? sync_folder(target) : static_cast<void>(unlink(aside.c_str()));
+    // A private file's successor is private from the first moment: whoever had opened it could read it later.
+    file_ = open_aside(aside_, permissions_ < 0 ? 0666 : old.st_mode & 0777);
+    check_done(file_ >= 0);
 }
 
-void replace_file(const std::string& path, const std::vector<std::string_view>& pieces) {
-    replace_file(path, pieces.size(), [&](std::size_t i) { return pieces[i]; });
+NewFile::~NewFile() {
+    if (file_ < 0)
+        return;
+    if (!aside_.empty())
+        unlink(aside_.c_str());
+    close(file_);
 }
 
-void replace_file(const std::string& path, std::size_t pieces, const Piece& piece) {
-    replace(path, pieces, piece, true);
+void NewFile::check_done(bool done) const {
+    check_file(done, path_, ": cannot be written: ", std::strerror(errno),
+               "; a file that was there is unchanged");
 }
 
-void check_can_replace(const std::string& path) { replace(path, 0, {}, false); }
+void NewFile::write(std::string_view bytes) { check_done(write_all(file_, bytes)); }
+
+void NewFile::put_in_place() {
+    check_done(ftruncate(file_, lseek(file_, 0, SEEK_CUR)) == 0);  // it may have been a longer one
+    check_done(permissions_ < 0 ||
+               fchmod(file_, static_cast<mode_t>(permissions_)) == 0);  // umask took some away
+    check_done(sync(file_) == 0 && rename(aside_.c_str(), target_.c_str()) == 0);
+    aside_.clear();
+    sync_folder(target_);
+}
+
+void replace_file(const std::string& path, std::string_view bytes) {
+    NewFile file(path);
+    file.write(bytes);
+    file.put_in_place();
+}
+
+void check_can_replace(const std::string& path) { const NewFile file(path); }
 
 }  // namespace plaingrad::nn::checkpoint

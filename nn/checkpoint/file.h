@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,7 +24,8 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
-// Whether there is something of this name; what cannot be looked at counts as missing.
+// Whether there is something of this name. Throws FileError if the system does not say, for example because a
+// folder may not be searched.
 bool exists(const std::string& path);
 
 // What is called `name` in a folder; "" is the working directory.
@@ -44,42 +44,52 @@ struct Descriptor {
     const int number;
 };
 
-// A file that is read piece by piece, so that the sizes in its header can be checked against its real size
-// before memory is allocated. Throws FileError naming the file and the system's reason; also for directories,
-// pipes and devices, and for what does not fit into memory.
+// A file of which parts are read, by several threads at once if they like. The sizes in its header can be
+// checked against its real size before memory is allocated. Throws FileError naming the file and the system's
+// reason; also for directories, pipes and devices, and for what does not fit into memory.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
     int64_t size() const { return size_; }
-    int64_t left() const { return size_ - at_; }    // bytes not read yet
-    void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
-    // The n bytes from `at` on, which may be read by several threads at once; `left` stays as it is.
-    void read_at(int64_t at, char* to, int64_t n) const;
+    // The n bytes from `at` on.
+    std::string read(int64_t at, int64_t n) const;
+    void read_to(char* to, int64_t at, int64_t n) const;
 
 private:
     std::string path_;
     Descriptor file_;  // a stream's read does not fail everywhere when the system's does
-    int64_t size_ = 0, at_ = 0;
+    int64_t size_ = 0;
 };
 
 // All bytes of a file.
 std::string read_file(const std::string& path);
 
-// Writes all pieces to a new file, PATH.plaingrad-tmp, waits until they are on the disk, and only then
-// renames it to `path`, with the permissions of the old file. What a killed process has left there is
-// overwritten. Two that replace the same file take turns. If there is a symbolic link to a file, replaces
-// that file. Throws FileError naming the file and the system's reason; then the old file is unchanged, and
-// the new one is removed.
-void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
+// A file that is written aside, as PATH.plaingrad-tmp, and takes the place of `path` once it is whole. What a
+// killed process has left there is overwritten. Two that replace the same file take turns. If there is a
+// symbolic link to a file, replaces that file. Throws FileError naming the file and the system's reason; the
+// old file is unchanged until the last moment, and without it the new one is removed.
+class NewFile {
+public:
+    explicit NewFile(const std::string& path);
+    ~NewFile();
+    NewFile(NewFile&&) = delete;
 
-// The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is
-// wanted, so one can be in memory at a time. What it throws is passed on; then, too, the old file is
-// unchanged.
-using Piece = std::function<std::string_view(std::size_t i)>;
-void replace_file(const std::string& path, std::size_t pieces, const Piece& piece);
+    void write(std::string_view bytes);
+    // Waits until all is on the disk, and only then renames it, with the permissions of the old file.
+    void put_in_place();
 
-// Does all of replace_file except writing, to find out before hours of training whether the result can be
-// saved; for example, whether the name is too long with the suffix of the new file.
+private:
+    void check_done(bool done) const;
+
+    std::string path_, target_, aside_;
+    int file_ = -1, permissions_ = -1;  // those of the old file
+};
+
+// All of a new file.
+void replace_file(const std::string& path, std::string_view bytes);
+
+// Does all of this except writing, to find out before hours of training whether the result can be saved; for
+// example, whether the name is too long with the suffix of the new file.
 void check_can_replace(const std::string& path);
 
 }  // namespace plaingrad::nn::checkpoint

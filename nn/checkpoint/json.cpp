@@ -1,8 +1,15 @@
 #include "nn/checkpoint/json.h"
 
+#include <clocale>
+#if __has_include(<xlocale.h>)
+#include <xlocale.h>  // where macOS has strtod_l
+#endif
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <tuple>
 
 #include "nn/checkpoint/utf8.h"
 
@@ -17,17 +24,11 @@ unsigned byte(char c) { return static_cast<unsigned char>(c); }
 
 // -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 bool is_number(std::string_view text) {
+    const auto skip = [&](std::size_t n) { return text.remove_prefix(n), n > 0; };
     const auto take = [&](std::string_view any) {  // one character, if it is one of these
-        const bool found = !text.empty() && any.find(text[0]) != any.npos;
-        text.remove_prefix(found ? 1 : 0);
-        return found;
+        return skip(!text.empty() && any.find(text[0]) != any.npos ? 1 : 0);
     };
-    const auto digits = [&] {
-        const bool found = take(kDigits);
-        while (take(kDigits)) {
-        }
-        return found;
-    };
+    const auto digits = [&] { return skip(std::min(text.find_first_not_of(kDigits), text.size())); };
     take("-");
     bool right = take("0") || digits();
     if (take("."))
@@ -71,49 +72,39 @@ public:
 
 private:
     void read(std::string_view name, std::size_t levels) {
-        const Kind now = kind();
+        skip_space();
         const std::size_t index = values_.size();
         require(index < kMaxValues, "more than ", kMaxValues, " values");
-        values_.push_back({name, {}, static_cast<uint32_t>(index + 1), now});
-        if (now != Kind::object && now != Kind::array) {
-            values_[index].text = single(now);
+        values_.push_back({name, {}, static_cast<uint32_t>(index + 1), Kind::null});
+        const char open = at_ < text_.size() ? text_[at_] : ' ';
+        if (open != '{' && open != '[') {
+            std::tie(values_[index].kind, values_[index].text) = single(open);
             return;
         }
         require(levels < kMaxLevels, "more than ", kMaxLevels, " objects and arrays lie in each other");
         ++at_;
-        for (bool first = true; !accept(now == Kind::object ? "}" : "]"); first = false) {
+        const bool is_object = open == '{';
+        for (bool first = true; !accept(is_object ? "}" : "]"); first = false) {
             if (!first)
                 expect(",");
-            read(now == Kind::object ? key() : std::string_view(), levels + 1);
+            read(is_object ? key() : std::string_view(), levels + 1);
         }
+        values_[index].kind = is_object ? Kind::object : Kind::array;
         values_[index].end = static_cast<uint32_t>(values_.size());
-        if (now == Kind::object)
+        if (is_object)
             check_names(index);
     }
 
-    // Of the value that comes next. (Its first character decides: the rest may be wrong.)
-    Kind kind() {
-        constexpr std::string_view kFirst = "{[\"tfn";
-        constexpr Kind kKinds[] = {Kind::object,  Kind::array,   Kind::string,
-                                   Kind::boolean, Kind::boolean, Kind::null};
-        skip_space();
-        const char c = at_ < text_.size() ? text_[at_] : ' ';
-        if (const std::size_t i = kFirst.find(c); i != kFirst.npos)
-            return kKinds[i];
-        if (kInNumbers.find(c) == kInNumbers.npos)
-            fail_expected("a value");
-        return Kind::number;
-    }
-
-    std::string_view single(Kind kind) {
-        if (kind == Kind::string)
-            return string();
-        if (kind == Kind::number)
-            return number();
+    // Its first character decides.
+    std::pair<Kind, std::string_view> single(char first) {
+        if (first == '"')
+            return {Kind::string, string()};
+        if (kInNumbers.find(first) != kInNumbers.npos)
+            return {Kind::number, number()};
         for (const char* const word : {"true", "false", "null"})
             if (accept(word))
-                return word;
-        fail_expected(kind == Kind::null ? "null" : "true or false");
+                return {*word == 'n' ? Kind::null : Kind::boolean, word};
+        fail_expected("a value");
     }
 
     // An escape is longer than its character, so the text is decoded where it stands.
@@ -240,6 +231,37 @@ private:
     std::string_view name_;  // the last one that was read
 };
 
+// ---- numbers
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+    int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && stop == text.data() + text.size();
+    return whole ? std::optional(value) : std::nullopt;
+}
+
+// With strtod_l, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal
+// numbers and leading spaces.
+std::optional<double> parse_real(const std::string& text) {
+    constexpr const char* words[] = {"inf", "-inf", "nan", "-nan"};
+    const bool word = std::find(std::begin(words), std::end(words), text) != std::end(words);
+    if (text.empty() || (!word && text.find_first_not_of(kInNumbers) != text.npos))
+        return {};
+    static const locale_t kClassic = newlocale(LC_ALL_MASK, "C", nullptr);
+    char* stop = nullptr;
+    const double value = strtod_l(text.c_str(), &stop, kClassic);
+    const bool whole = stop == text.c_str() + text.size();
+    return whole && (word || std::isfinite(value)) ? std::optional(value) : std::nullopt;
+}
+
+template <class T>
+static std::string shortest(T value) {
+    char text[40];
+    return {text, std::to_chars(text, std::end(text), value, std::chars_format::general).ptr};
+}
+std::string to_text(float value) { return shortest(value); }
+std::string to_text(double value) { return shortest(value); }
+
 // ---- values
 
 Json::Json(std::string text, std::string where, std::string hint) {
@@ -253,27 +275,26 @@ Json::Json(std::string text, std::string where, std::string hint) {
 }
 
 std::string Json::text_of(const std::string& path) {
-    InputFile file(path);
+    const InputFile file(path);
     check_file(file.size() <= kMaxBytes, path, ": ", file.size(),
                " bytes are too many for a JSON file of a model; up to ", kMaxBytes, " are read");
-    std::string text;
-    file.append_to(text, file.size());
-    return text;
+    return file.read(0, file.size());
 }
 
 const Json::Value& Json::value() const {
-    static const Value missing = {{}, "null", 0, Kind::null};
+    static const Value missing = {{}, "null", 0, Kind::null};  // end: nothing is in it
     return missing_ ? missing : whole_->values[index_];
 }
 Json::Kind Json::kind() const { return value().kind; }
 std::string_view Json::name() const { return value().name; }
 
-std::size_t Json::end() const { return value().end; }
-
 Json::Items Json::inner() const {
-    for (std::size_t i = index_ + 1; i < end(); i = whole_->values[i].end)
+    Items all;
+    for (std::size_t i = index_ + 1; i < value().end; i = whole_->values[i].end) {
         whole_->values[i].used = true;
-    return {Json(whole_, index_ + 1), end()};
+        all.push_back(Json(whole_, i));
+    }
+    return all;
 }
 
 Json::Items Json::items() const {
@@ -286,23 +307,9 @@ Json::Items Json::members() const {
     return inner();
 }
 
-std::size_t Json::Items::size() const {
-    std::size_t size = 0;
-    for (Iterator i = begin(); i != end_; ++i)
-        ++size;
-    return size;
-}
-
-Json Json::Items::operator[](std::size_t i) const {
-    Iterator at = begin();
-    for (; i > 0; --i)
-        ++at;
-    return *at;
-}
-
 Json Json::operator[](std::string_view name) const {
     expect(Kind::object, "an object");
-    for (std::size_t i = index_ + 1; i < end(); i = whole_->values[i].end)
+    for (std::size_t i = index_ + 1; i < value().end; i = whole_->values[i].end)
         if (whole_->values[i].name == name) {
             whole_->values[i].used = true;
             return {whole_, i};
@@ -375,22 +382,23 @@ bool Json::boolean() const {
 
 std::string Json::shown() const {
     if (kind() == Kind::object || kind() == Kind::array) {
-        const bool empty = end() == index_ + 1;
+        const bool empty = value().end == index_ + 1;
         return kind() == Kind::object ? empty ? "{}" : "{...}" : empty ? "[]" : "[...]";
     }
     return kind() == Kind::string ? checkpoint::shown(value().text) : std::string(value().text);
 }
 
 void Json::ignore() const {
-    for (std::size_t i = index_; i < end(); ++i)
+    for (std::size_t i = index_; i < value().end; ++i)
         whole_->values[i].used = true;
 }
 
 void Json::check_all_used() const {
-    Json inner = *this;
-    for (++inner.index_; inner.index_ < end(); ++inner.index_)
-        inner.require(inner.value().used || inner.name().data() == nullptr || inner.is_null(),
-                      "is not supported");
+    for (std::size_t i = index_ + 1; i < value().end; ++i) {
+        const Value& inner = whole_->values[i];
+        if (!inner.used && inner.name.data() != nullptr && inner.kind != Kind::null)
+            Json(whole_, i).fail("is not supported");
+    }
 }
 
 // ---- text

@@ -24,9 +24,17 @@
 #include <vector>
 
 #include "nn/checkpoint/file.h"
-#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::nn::checkpoint {
+
+// The whole text as a number; no value if it is not a number, or too large. A real number may be "inf" or
+// "nan". The decimal point is "." here and below, whatever the host program's locale.
+std::optional<int64_t> parse_integer(std::string_view text);
+std::optional<double> parse_real(const std::string& text);
+
+// The fewest digits that identify the number: 0.1, not 0.10000000000000001.
+std::string to_text(float value);
+std::string to_text(double value);
 
 // A value, which keeps the whole text alive.
 class Json {
@@ -46,7 +54,7 @@ public:
 
     Kind kind() const;
     bool is_null() const { return kind() == Kind::null; }
-    class Items;
+    using Items = std::vector<Json>;
     Items items() const;    // of an array
     Items members() const;  // of an object, in order; all are then asked for
     // The member of an object; a null if there is none.
@@ -87,7 +95,6 @@ private:
     const Value& value() const;
     std::string path() const;
     Items inner() const;
-    std::size_t end() const;  // the index of the first value behind it
     void expect(Kind kind, const char* what) const;
     [[noreturn]] void fail(const std::string& complaint) const;
 
@@ -95,33 +102,6 @@ private:
     std::size_t index_ = 0;  // of whole_'s values
     // This is the null for a name that the object at index_ does not have.
     std::optional<std::string> missing_;
-};
-
-// What an array or an object has, to loop over, without a list of them.
-class Json::Items {
-public:
-    Items() = default;  // none
-    std::size_t size() const;
-    Json operator[](std::size_t i) const;
-
-    struct Iterator {
-        Json value;
-        const Json& operator*() const { return value; }
-        Iterator& operator++() {
-            value.index_ = value.end();
-            return *this;
-        }
-        bool operator==(std::size_t end) const { return value.index_ == end; }
-    };
-    Iterator begin() const { return {first_}; }
-    std::size_t end() const { return end_; }
-
-private:
-    friend class Json;
-    Items(Json first, std::size_t end) : first_(std::move(first)), end_(end) {}
-
-    Json first_;
-    std::size_t end_ = 0;  // an index
 };
 
 // A value that is written: its text, without white space.

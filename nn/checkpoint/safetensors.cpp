@@ -4,14 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <numeric>
+#include <tuple>
 
 #include "autograd/base/check.h"
+#include "autograd/base/list.h"
+#include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
 #include "autograd/weight.h"
-#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "numbers go to the fil
 
 bool is_utf8(std::string_view text) { return nn::checkpoint::find_invalid_utf8(text) == text.npos; }
 
-constexpr std::size_t kLengthBytes = 8;
+constexpr int64_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
 
 // Numbers in files for which C++ has no type.
@@ -54,22 +54,26 @@ void convert(std::string_view from, Real* to) {
         to[i] = static_cast<Real>(stored);
     }
 }
-// nullptr: these are no real numbers. (No table: files may be read before main, when it might not be there.)
-using Conversion = void(std::string_view from, Real* to);
-Conversion* conversion_of(DType type) {
-    switch (type) {
-        case DType::F16:
-            return convert<Half>;
-        case DType::BF16:
-            return convert<BrainFloat>;
-        case DType::F32:
-            return convert<float>;
-        case DType::F64:
-            return convert<double>;
-        default:
-            return nullptr;
-    }
-}
+
+struct KindOfNumber {
+    const char* name;
+    int64_t size;
+    void (*convert)(std::string_view from, Real* to) = nullptr;  // none: these are no real numbers
+};
+constexpr KindOfNumber kDTypes[] = {{"BOOL", 1},
+                                    {"U8", 1},
+                                    {"I8", 1},
+                                    {"I16", 2},
+                                    {"U16", 2},
+                                    {"F16", 2, convert<Half>},
+                                    {"BF16", 2, convert<BrainFloat>},
+                                    {"I32", 4},
+                                    {"U32", 4},
+                                    {"F32", 4, convert<float>},
+                                    {"F64", 8, convert<double>},
+                                    {"I64", 8},
+                                    {"U64", 8}};
+const KindOfNumber& kind_of(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
 
 constexpr DType kOurs = kRealIsDouble ? DType::F64 : DType::F32;
 
@@ -112,7 +116,6 @@ constexpr Foreign kForeign[] = {
     {"\x89HDF", "", kTensorFlow},
     {"", ".h5", kTensorFlow},
     {"", ".msgpack", kTensorFlow},
-    {"version ", "", "the pointer of Git LFS to a file, not the file; `git lfs pull` downloads it"},
     {"<!", "", kHtml},
     {"<html", "", kHtml},
     {"", ".safetensors",
@@ -120,10 +123,10 @@ constexpr Foreign kForeign[] = {
      "if it is one of several, download that index, too; if it is the whole model, rename it"},
 };
 
-// From the first bytes of a file of `size` bytes.
-std::size_t header_length(std::string_view bytes, int64_t size, const std::string& where) {
+int64_t header_length(const InputFile& file, const std::string& where) {
+    const std::string bytes = file.read(0, std::min<int64_t>(file.size(), kLengthBytes));
     // The upper half of a length is zero; theirs is not. (A header of 640 bytes also begins with "\x80\x02".)
-    const bool is_length = bytes.substr(0, kLengthBytes).ends_with(std::string_view("\0\0\0\0", 4));
+    const bool is_length = bytes.ends_with(std::string_view("\0\0\0\0", 4));
     for (const Foreign& other : foreign_files())
         check_file(is_length || other.begin.empty() || !bytes.starts_with(other.begin), where, ": this is ",
                    other.words);
@@ -136,90 +139,151 @@ std::size_t header_length(std::string_view bytes, int64_t size, const std::strin
         ": this is no safetensors file: its first 8 bytes would be the length of a header, and are beyond "
         "the format's limit of ",
         kLongestHeader);
-    const uint64_t rest = static_cast<uint64_t>(size) - kLengthBytes;
-    check_file(length <= rest, where, ": the header needs ", length, " bytes: there are ", rest,
-               "; the file is cut off, or is no safetensors file");
-    return length;
+    const int64_t rest = file.size() - kLengthBytes;
+    check_file(static_cast<int64_t>(length) <= rest, where, ": the header needs ", length,
+               " bytes: there are ", rest, "; the file is cut off, or is no safetensors file");
+    return static_cast<int64_t>(length);
 }
 
-// What the header says of an entry, without the place of its numbers.
-Entry header_entry(const StateEntry& from, const std::string& path) {
-    check(is_utf8(from.name), path, ": a tensor has a name that is not UTF-8");
-    check(from.name != "__metadata__", path,
+DType parse_dtype(const Json& entry, const std::string& where) {
+    const std::string name = entry["dtype"].text();
+    const auto* found =
+        std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](auto& d) { return d.name == name; });
+    check_file(found != std::end(kDTypes), where, ": tensor ", shown(entry.name()), " has the dtype ",
+               shown(name),
+               ", which is not read here; in Python, convert it to float32 or bfloat16 and save it again");
+    return static_cast<DType>(found - std::begin(kDTypes));
+}
+
+std::vector<int64_t> counts(const Json& list) {
+    return autograd::mapped(list.items(), [](const Json& item) { return item.count(); });
+}
+
+Entry parse_entry(const Json& json, const std::string& where) {
+    json.require(json.members().size() == 3, "must have a dtype, a shape and data_offsets, and nothing else");
+    const std::vector<int64_t> offsets = counts(json["data_offsets"]);
+    json["data_offsets"].require(offsets.size() == 2, "must be two numbers");
+    std::string name(json.name());
+    return {.name = name,
+            .dtype = parse_dtype(json, where),
+            .shape = counts(json["shape"]),
+            .begin = offsets[0],
+            .end = offsets[1],
+            .meant = without_wrappers(name)};
+}
+
+// The number of bytes for its shape and dtype.
+int64_t byte_count(const Entry& entry, const std::string& where) {
+    int64_t numbers = 1, bytes = 0;
+    bool fits = true, empty = false;
+    for (const int64_t size : entry.shape) {  // counts a 0 as 1: {0, 2^62, 4} is also too large
+        empty = empty || size == 0;
+        fits = fits && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
+    }
+    fits = fits && !__builtin_mul_overflow(empty ? 0 : numbers, size_of(entry.dtype), &bytes);
+    check_file(fits, where, ": tensor ", shown(entry.name), " has more bytes than 64 bits can count");
+    return bytes;
+}
+
+// Each tensor begins where the last one ended: no byte is read twice, and none can hide between them.
+void check_layout(const std::vector<Entry>& in_order, int64_t data_bytes, const std::string& where) {
+    int64_t at = 0;
+    for (const Entry& entry : in_order) {
+        check_file(entry.begin == at && entry.end >= at, where, ": tensor ", shown(entry.name),
+                   " must begin at byte ", at, ", where the last one ended: its data_offsets are ",
+                   entry.begin, " to ", entry.end, "; the file is damaged");
+        at = entry.end;
+        const int64_t needed = byte_count(entry, where);
+        check_file(at - entry.begin == needed, where, ": tensor ", shown(entry.name),
+                   " of this shape and dtype has ", needed, " bytes: its data_offsets give it ",
+                   at - entry.begin, "; the file is damaged");
+    }
+    check_file(
+        at == data_bytes, where, ": the tensors need ", at, " bytes after the header: there are ", data_bytes,
+        at > data_bytes ? "; the file is cut off" : "; the file is damaged, or something was added to it");
+}
+
+void check_entry(const StateEntry& entry, const std::string& path) {
+    check(is_utf8(entry.name), path, ": a tensor has a name that is not UTF-8");
+    check(entry.name != "__metadata__", path,
           ": no tensor can have the name \"__metadata__\"; give it another");
-    check(from.tensor.defined(), path, ": tensor ", shown(from.name), " is empty: it was never assigned");
-    check(!autograd::is_packed(from.tensor), path, ": tensor ", shown(from.name),
+    check(entry.tensor.defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
+    check(!autograd::is_packed(entry.tensor), path, ": tensor ", shown(entry.name),
           " is packed, for computing only; load the model again without packing to save it");
-    return {.name = from.name, .dtype = kOurs, .shape = sizes_of(from)};
 }
 
 }  // namespace
 
 std::span<const Foreign> foreign_files() { return kForeign; }
 
-SafeTensors::SafeTensors(ReadAt read_at, std::string where, Header header)
-    : read_at_(std::move(read_at)), where_(std::move(where)), header_(std::move(header)) {
-    for (std::size_t i = 0; i < entries().size(); ++i)
-        by_name_.emplace(entries()[i].name, i);
-}
+const char* name_of(DType dtype) { return kind_of(dtype).name; }
+int64_t size_of(DType dtype) { return kind_of(dtype).size; }
 
-SafeTensors::SafeTensors(std::string bytes, std::string where) {
-    const auto size = static_cast<int64_t>(bytes.size());
-    const std::size_t length = header_length(bytes, size, where), data = kLengthBytes + length;
-    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
-                                 size - static_cast<int64_t>(data), where);
-    auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
-        std::copy_n(bytes.data() + data + at, n, to);
-    };
-    *this = SafeTensors(std::move(read_at), std::move(where), std::move(header));
+std::string without_wrappers(std::string name) {
+    const std::string compiled = "_orig_mod.", parallel = "module.";
+    while (name.find(compiled) != name.npos)
+        name.erase(name.find(compiled), compiled.size());
+    while (name.starts_with(parallel))
+        name.erase(0, parallel.size());
+    return name;
 }
 
 SafeTensors read(const std::string& path) {
-    const auto file = std::make_shared<InputFile>(path);
-    std::string bytes;
-    file->append_to(bytes, std::min<int64_t>(file->size(), kLengthBytes));
-    const std::size_t length = header_length(bytes, file->size(), path);
-    file->append_to(bytes, static_cast<int64_t>(length));
-    const int64_t left = file->left(), data = file->size() - left;
-    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), left, path);
-    const auto read_at = [file, data](int64_t at, char* to, int64_t n) { file->read_at(data + at, to, n); };
-    return SafeTensors(read_at, path, std::move(header));
+    SafeTensors all;
+    all.path_ = path;
+    all.file_ = std::make_shared<const InputFile>(path);
+    const int64_t length = header_length(*all.file_, path);
+    all.begin_ = kLengthBytes + length;
+    const Json json(all.file_->read(kLengthBytes, length), path + ": header",
+                    "; the file is damaged, or is no safetensors file");
+    for (const Json& member : json.members())
+        if (member.name() != "__metadata__")
+            all.entries_.push_back(parse_entry(member, path));
+        else
+            for (const Json& item : member.members())
+                all.metadata_[std::string(item.name())] = item.text();
+    std::sort(all.entries_.begin(), all.entries_.end(), [](const Entry& a, const Entry& b) {
+        return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+    });
+    check_layout(all.entries_, all.file_->size() - all.begin_, path);
+    return all;
 }
 
 const Entry* SafeTensors::find(std::string_view name) const {
-    const auto found = by_name_.find(std::string(name));
-    return found == by_name_.end() ? nullptr : &entries()[found->second];
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+    return found == entries_.end() ? nullptr : &*found;
 }
 
-bool SafeTensors::is_real(const Entry& entry) { return conversion_of(entry.dtype) != nullptr; }
+bool SafeTensors::is_real(const Entry& entry) { return kind_of(entry.dtype).convert != nullptr; }
 
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
     const int64_t size = size_of(entry.dtype), all = (entry.end - entry.begin) / size;
     autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, "[SafeTensors] of the entry's ",
                     all, " numbers there are no ", n, " from ", first, " on");
-    const int64_t at = entry.begin + first * size;
+    const int64_t at = begin_ + entry.begin + first * size;
     if (entry.dtype == kOurs) {
-        read_at_(at, reinterpret_cast<char*>(to), n * size);
+        file_->read_to(reinterpret_cast<char*>(to), at, n * size);
         return;
     }
-    Conversion* const conversion = conversion_of(entry.dtype);
-    autograd::check(conversion != nullptr, "[SafeTensors] the entry holds no floating-point numbers");
+    autograd::check(is_real(entry), "[SafeTensors] the entry holds no floating-point numbers");
     std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
     for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t length = std::min(kPiece, n - done) * size;
-        read_at_(at + done * size, bytes.data(), length);
-        conversion(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)), to + done);
+        file_->read_to(bytes.data(), at + done * size, length);
+        kind_of(entry.dtype)
+            .convert(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)), to + done);
     }
 }
 
 Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry* entry = find(name);
-    check_file(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
+    check_file(entry != nullptr, path_, ": there is no tensor ", shown(name), "; this file has ",
                entries().size(), entries().empty() ? "" : ", the first is " + shown(entries()[0].name));
-    check_file(is_real(*entry), where_, ": tensor ", shown(name),
+    check_file(is_real(*entry), path_, ": tensor ", shown(name),
                " must hold floating-point numbers: its dtype is ", name_of(entry->dtype));
-    check_file(entry->shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
+    check_file(entry->shape.size() <= Shape::kMaxRank, path_, ": tensor ", shown(name), " has ",
                entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
     copy(*entry, 0, out.numel(), out.mutable_data());
@@ -253,27 +317,89 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
     for (const StateEntry& entry : entries)
         check(sorted.emplace(entry.name, &entry).second, path, ": two tensors have the name ",
               shown(entry.name));
-    Header header = {.entries = {}, .metadata = metadata};
-    int64_t at = 0;
+    std::vector<JsonText::Member> header;
+    if (!metadata.empty())
+        header.emplace_back("__metadata__", JsonText::object({metadata.begin(), metadata.end()}));
+    int64_t end = 0;
     for (const auto& [name, entry] : sorted) {
-        Entry& next = header.entries.emplace_back(header_entry(*entry, path));
-        next.begin = at;
-        next.end = at +=
-            std::accumulate(next.shape.begin(), next.shape.end(), size_of(kOurs), std::multiplies<>());
+        check_entry(*entry, path);
+        const std::vector<int64_t> shape = sizes_of(*entry);
+        const int64_t begin = end;
+        end += std::accumulate(shape.begin(), shape.end(), size_of(kOurs), std::multiplies<>());
+        header.emplace_back(name, JsonText::object({{"dtype", name_of(kOurs)},
+                                                    {"shape", shape},
+                                                    {"data_offsets", JsonText::array({begin, end})}}));
     }
-    const std::string text = format_header(header);
+    std::string text = JsonText::object(header).text;
+    text.append((8 - text.size() % 8) % 8, ' ');  // so that the numbers are aligned
     const uint64_t length = text.size();
     check(length <= kLongestHeader, path, ": names and metadata take ", length,
           " bytes: the format's limit is ", kLongestHeader);
-    auto next = sorted.begin();
-    Tensor numbers;
-    replace_file(path, 2 + sorted.size(), [&](std::size_t i) {
-        if (i < 2)
-            return i == 0 ? bytes_of(&length, 1) : std::string_view(text);
-        numbers = {};  // before the next one is made
-        numbers = in_file_order(*next++->second);
-        return bytes_of(numbers.data(), numbers.numel());
-    });
+    NewFile file(path);
+    file.write(bytes_of(&length, 1));
+    file.write(text);
+    for (const auto& [name, entry] : sorted) {
+        const Tensor numbers = in_file_order(*entry);
+        file.write(bytes_of(numbers.data(), numbers.numel()));
+    }
+    file.put_in_place();
+}
+
+void FieldWriter::operator()(const std::string& name, double value) { (*this)(name, to_text(value)); }
+
+void FieldWriter::operator()(const std::string& name, const std::vector<int64_t>& values) {
+    std::string text;
+    for (const int64_t value : values)
+        text.append(text.empty() ? "" : " ").append(std::to_string(value));
+    (*this)(name, text);
+}
+
+const std::string* FieldReader::find(const std::string& name) const {
+    const auto entry = metadata.find(prefix + name);
+    return entry == metadata.end() ? nullptr : &entry->second;
+}
+
+const std::string& FieldReader::required(const std::string& name) const {
+    const std::string* text = find(name);
+    check_file(text != nullptr, where, ": ", prefix, name, " is missing");
+    return *text;
+}
+
+template <class Value>
+Value FieldReader::checked(const std::string& name, const std::optional<Value>& value,
+                           const char* what) const {
+    check_file(value.has_value(), where, ": ", prefix, name, " must be ", what, ": got ",
+               shown(required(name)));
+    return *value;
+}
+
+void FieldReader::operator()(const std::string& name, std::string& value) const {
+    if (const std::string* text = find(name))
+        value = *text;
+}
+
+void FieldReader::operator()(const std::string& name, int64_t& value) const {
+    if (const std::string* text = find(name))
+        value = checked(name, parse_integer(*text), "a whole number");
+}
+
+void FieldReader::operator()(const std::string& name, std::vector<int64_t>& values) const {
+    const std::string* text = find(name);
+    if (text == nullptr)
+        return;
+    values.clear();
+    autograd::TextReader words(*text);
+    for (std::string word; words >> word;) {
+        const std::optional<int64_t> number = parse_integer(word);
+        values.push_back(checked(name, number >= 0 ? number : std::nullopt, "whole numbers from 0"));
+    }
+}
+
+void FieldReader::operator()(const std::string& name, double& value) const {
+    if (const std::string* text = find(name)) {
+        const std::optional<double> number = parse_real(*text);
+        value = checked(name, number && !std::isnan(*number) ? number : std::nullopt, "a number");
+    }
 }
 
 }  // namespace plaingrad::nn::checkpoint

@@ -5,26 +5,45 @@
 //     file.tensor("norm.gain");
 //     file.metadata().at("epoch");
 //
-// A file has the length of its header in 8 bytes, the header (header.h), and the numbers, row-major and
-// little-endian, one tensor after the other.
+// A file has the length of its header in 8 bytes, the header, and the numbers, row-major and little-endian,
+// one tensor after the other. The header is JSON:
+//
+//     {"__metadata__":{"epoch":"3"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "autograd/tensor.h"
 #include "nn/checkpoint/file.h"
-#include "nn/checkpoint/header.h"
 
 namespace plaingrad::nn::checkpoint {
 
 using autograd::Real;
 using autograd::Tensor;
+
+// The spec's names in its order. (It has others, which we do not read: floats of 4 to 8 bits, and complex.)
+enum class DType { BOOL, U8, I8, I16, U16, F16, BF16, I32, U32, F32, F64, I64, U64 };
+
+const char* name_of(DType dtype);
+int64_t size_of(DType dtype);  // in bytes
+
+struct Entry {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<int64_t> shape = {};  // any number of sizes; none for a scalar
+    int64_t begin = 0, end = 0;       // the position of its bytes after the header
+    std::string meant = {};           // see SafeTensors::rename
+};
+
+// Texts that a file holds besides its tensors.
+using Metadata = std::map<std::string, std::string>;
 
 // What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by
 // the end of its name, and by both if there are both. The first of the table that fits counts.
@@ -34,17 +53,27 @@ struct Foreign {
 };
 std::span<const Foreign> foreign_files();
 
-// A file that is open, after all checks. Its numbers are read when they are wanted.
+// The name without the prefixes of torch.compile and DistributedDataParallel:
+// "module._orig_mod.layers.0.weight".
+std::string without_wrappers(std::string name);
+
+// A file that is open, after all checks: its tensors fill it without holes or overlaps. Its numbers are read
+// when they are wanted.
 class SafeTensors {
 public:
-    // From the bytes of a whole file. Throws FileError naming `where` unless all of them together are a valid
-    // safetensors file.
-    SafeTensors(std::string bytes, std::string where);
+    const std::string& path() const { return path_; }
+    const Metadata& metadata() const { return metadata_; }
+    const std::vector<Entry>& entries() const { return entries_; }  // in the order of their bytes
+    const Entry* find(std::string_view name) const;                 // nullptr if there is none
 
-    const std::string& path() const { return where_; }
-    const Metadata& metadata() const { return header_.metadata; }
-    const std::vector<Entry>& entries() const { return header_.entries; }  // in the order of the file
-    const Entry* find(std::string_view name) const;                        // nullptr if there is none
+    // For files whose names vary: each tensor gets the name that is meant, rename(name). A model that has no
+    // tensor of its own name takes it for that one (state_dict.h). "": it is to be ignored, as a buffer
+    // without weights. Without this call it is the name without_wrappers.
+    template <class Rename>
+    void rename(const Rename& rename) {
+        for (Entry& entry : entries_)
+            entry.meant = rename(entry.name);
+    }
 
     // Whether `tensor` can read it, which means that it has floating-point numbers.
     static bool is_real(const Entry& entry);
@@ -58,21 +87,19 @@ public:
     void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
 
 private:
-    // Reads n bytes, the first of them `at` bytes after the header.
-    using ReadAt = std::function<void(int64_t at, char* to, int64_t n)>;
-
     friend SafeTensors read(const std::string& path);
-    SafeTensors(ReadAt read_at, std::string where, Header header);
+    SafeTensors() = default;
 
-    ReadAt read_at_;
-    std::string where_;
-    Header header_;
-    std::unordered_map<std::string, std::size_t> by_name_;  // of the header's entries
+    std::string path_;
+    std::shared_ptr<const InputFile> file_;
+    int64_t begin_ = 0;  // of the numbers
+    std::vector<Entry> entries_;
+    Metadata metadata_;
 };
 
 // Opens a file, and keeps it open: a file that replaces it (file.h) does not change what is read. Throws
-// FileError naming the file if it cannot be read, or is not a safetensors file. Memory is allocated for the
-// header only.
+// FileError naming the file if it cannot be read, or is not a safetensors file; duplicate names and unknown
+// dtypes or fields are refused, too. Memory is allocated for the header only.
 SafeTensors read(const std::string& path);
 
 // One tensor of a file: one of ours, transposed or not, some of its columns, or several side by side. (Ours
@@ -94,8 +121,55 @@ Tensor in_file_order(const StateEntry& entry);
 // Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and
 // rearranged one entry after the other: a large model needs no second copy in memory. Names and metadata are
 // UTF-8. Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is
-// called "__metadata__"; or if a Tensor is empty,
-// or packed (nn/packing.h).
+// called "__metadata__"; or if a Tensor is empty, or packed (nn/packing.h).
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
+
+// ---- numbers and words in the metadata
+//
+// One visit of a struct's fields both writes and reads them:
+//
+//     template <class Epoch, class Field>
+//     void visit_fields(Epoch& epoch, Field& field) {
+//         field("number", epoch.number);
+//         field("loss_sum", epoch.loss_sum);
+//     }
+//     FieldWriter write{metadata, "epoch."};
+//     visit_fields(epoch, write);  // "epoch.number" -> "12"
+//     FieldReader read{file.metadata(), "epoch.", file.path()};
+//     visit_fields(epoch, read);
+//
+// A field that is missing from the file leaves the variable as it is, at its default: so a file that was
+// saved before the field existed can still be read.
+
+struct FieldWriter {
+    Metadata& metadata;
+    std::string prefix = {};  // of every name
+
+    void operator()(const std::string& name, const std::string& value) { metadata[prefix + name] = value; }
+    void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
+    void operator()(const std::string& name, const std::vector<int64_t>& values);  // "4 5 6"
+    void operator()(const std::string& name, double value);
+};
+
+// Each call throws FileError, naming the file and the field, for a text that is not such a value. NaN is
+// refused.
+struct FieldReader {
+    const Metadata& metadata;
+    std::string prefix = {};  // of every name
+    std::string where = {};   // the file
+
+    void operator()(const std::string& name, std::string& value) const;
+    void operator()(const std::string& name, int64_t& value) const;
+    void operator()(const std::string& name, std::vector<int64_t>& values) const;
+    void operator()(const std::string& name, double& value) const;
+
+    bool has(const std::string& name) const { return find(name) != nullptr; }
+    const std::string& required(const std::string& name) const;  // of a field that must be there
+
+private:
+    const std::string* find(const std::string& name) const;
+    template <class Value>
+    Value checked(const std::string& name, const std::optional<Value>& value, const char* what) const;
+};
 
 }  // namespace plaingrad::nn::checkpoint

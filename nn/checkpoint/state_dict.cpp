@@ -37,78 +37,45 @@ std::string words(const std::vector<int64_t>& sizes) {
     return text + (sizes.size() > kMost ? ", ...)" : ")");
 }
 
-// What a model expects,
-struct Expected {
-    std::string name;
-    std::vector<int64_t> shape;  // in the file
-    std::size_t weight;          // a number: equal for the names of one tied weight
-};
-// and where it is.
-struct Found {
-    const SafeTensors* file = nullptr;  // nullptr: no file has it
-    const Entry* entry = nullptr;
-};
-
-// By name only.
-std::vector<Found> match_names(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
-                               const Canonical& canonical, Listing& unexpected) {
+// For each entry the tensor of its name; by name only.
+std::vector<Match> match_names(std::span<const SafeTensors> files, const StateDict& state,
+                               Listing& unexpected) {
     std::unordered_map<std::string, std::size_t> by_name;
-    for (std::size_t i = 0; i < expected.size(); ++i)
-        by_name.emplace(expected[i].name, i);
-    std::vector<Found> found(expected.size());
+    std::vector<Match> all;
+    for (const StateEntry& entry : state) {
+        by_name.emplace(entry.name, all.size());
+        all.push_back({.entry = &entry});
+    }
     for (const SafeTensors& file : files)
-        for (const Entry& entry : file.entries()) {
-            auto place = by_name.find(entry.name);
-            const std::string name = place == by_name.end() ? canonical(entry.name) : entry.name;
-            place = by_name.find(name);
-            if (place != by_name.end() && found[place->second].entry == nullptr)
-                found[place->second] = {&file, &entry};
+        for (const Entry& there : file.entries()) {
+            const std::string& name = by_name.contains(there.name) ? there.name : there.meant;
+            const auto place = by_name.find(name);
+            if (place != by_name.end() && all[place->second].there == nullptr)
+                all[place->second] = {&state[place->second], &file, &there};
             else if (!name.empty())
-                unexpected.add(shown(entry.name));
+                unexpected.add(shown(there.name));
         }
-    return found;
+    return all;
 }
 
 // Where an entry's numbers are in memory: the same for all names of a tied weight.
 using Place = std::pair<const Real*, int64_t>;
 Place place_of(const StateEntry& entry) { return {entry.tensor.data(), entry.first}; }
 
-std::vector<Expected> expected_of(const std::vector<StateEntry>& entries) {
-    std::map<Place, std::size_t> weights;
-    std::vector<Expected> all;
-    for (const StateEntry& entry : entries)
-        all.push_back(
-            {entry.name, sizes_of(entry), weights.emplace(place_of(entry), weights.size()).first->second});
-    return all;
-}
-
 constexpr int64_t kPiece = int64_t{1} << 16;  // how many numbers are read at a time, to stay in the cache
 
-// The tensors of two names of one weight. A NaN equals itself here.
-bool same_bytes(const Found& a, const Found& b, int64_t n) {
+// Whether the tensors of two names of one weight are the same. A NaN equals itself here.
+bool same_bytes(const Match& a, const Match& b) {
+    const int64_t n = (a.there->end - a.there->begin) / size_of(a.there->dtype);
     std::vector<Real> x(static_cast<std::size_t>(std::min(n, kPiece))), y(x.size());
     for (int64_t at = 0; at < n; at += kPiece) {
         const int64_t count = std::min(kPiece, n - at);
-        a.file->copy(*a.entry, at, count, x.data());
-        b.file->copy(*b.entry, at, count, y.data());
+        a.file->copy(*a.there, at, count, x.data());
+        b.file->copy(*b.there, at, count, y.data());
         if (std::memcmp(x.data(), y.data(), static_cast<std::size_t>(count) * sizeof(Real)) != 0)
             return false;
     }
     return true;
-}
-
-// Throws FileError if a weight differs between two of its names.
-void check_tied(const std::vector<Expected>& expected, const std::vector<Found>& found,
-                const LoadCall& call) {
-    std::map<std::size_t, std::size_t> first;  // the first name of each weight that a file has
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        if (found[i].entry == nullptr)
-            continue;
-        const std::size_t j = first.emplace(expected[i].weight, i).first->second;
-        const int64_t n = (found[i].entry->end - found[i].entry->begin) / size_of(found[i].entry->dtype);
-        check_file(j == i || same_bytes(found[i], found[j], n), call.where, "; different: ", expected[i].name,
-                   " is not ", expected[j].name, ", with which it is tied; ", call.hint);
-    }
 }
 
 // Rows of the file become columns, in squares, whose lines of both sides stay in the cache.
@@ -124,13 +91,14 @@ void transpose(const Real* from, int64_t rows, int64_t columns, Real* to, int64_
 // One of an entry's tensors, for which `before` rows of the file's matrix, or numbers of its vector, are
 // skipped. Each number is copied once, from the file into the parameter. What must be rearranged is read a
 // few rows at a time.
-void read_part(const Found& found, const StateEntry& entry, Tensor tensor, int64_t before) {
-    const std::vector<int64_t>& sizes = found.entry->shape;
+void read_part(const Match& m, Tensor tensor, int64_t before) {
+    const StateEntry& entry = *m.entry;
+    const std::vector<int64_t>& sizes = m.there->shape;
     Real* const to = tensor.mutable_data() + entry.first;
     const int64_t n = tensor.numel(), stride = sizes.empty() ? 1 : tensor.size(-1);
     if (!entry.transposed && entry.columns < 0) {
         autograd::parallel_for(0, n, 16 * kPiece, [&](int64_t begin, int64_t end) {
-            found.file->copy(*found.entry, before + begin, end - begin, to + begin);
+            m.file->copy(*m.there, before + begin, end - begin, to + begin);
         });
         return;
     }
@@ -143,61 +111,12 @@ void read_part(const Found& found, const StateEntry& entry, Tensor tensor, int64
     autograd::parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
         Tensor some = Tensor::uninitialized({end - begin, columns});  // in recycled memory
         Real* const numbers = some.mutable_data();
-        found.file->copy(*found.entry, (before + begin) * columns, some.numel(), numbers);
+        m.file->copy(*m.there, (before + begin) * columns, some.numel(), numbers);
         if (entry.transposed)
             return transpose(numbers, end - begin, columns, to + begin, stride);
         for (int64_t r = begin; r < end; ++r)
             std::copy_n(numbers + (r - begin) * columns, columns, to + r * stride);
     });
-}
-
-void read_entry(const Found& found, const StateEntry& entry) {
-    read_part(found, entry, entry.tensor, 0);
-    int64_t before = entry.beside.empty() ? 0 : entry.tensor.size(-1);
-    for (const Tensor& next : entry.beside) {
-        read_part(found, entry, next, before);
-        before += next.size(-1);
-    }
-}
-
-// Which entries to read, each weight under one of its names. A disk is fastest from begin to end, and the
-// system then reads ahead by itself. (To ask it for the next tensors made a cold load slower by half.)
-std::vector<std::size_t> reading_order(const std::vector<StateEntry>& entries,
-                                       const std::vector<Found>& found) {
-    std::set<Place> known;
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i].entry != nullptr && known.insert(place_of(entries[i])).second)
-            order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return std::tie(found[a].file, found[a].entry->begin) <
-               std::tie(found[b].file, found[b].entry->begin);
-    });
-    return order;
-}
-
-// The file that holds each tensor, and its name there, before a number is read. Files may lack some of the
-// names of a tied weight.
-std::vector<Found> match(std::span<const SafeTensors> files, const std::vector<Expected>& expected,
-                         const Canonical& canonical, const std::string& where, const std::string& hint) {
-    Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
-    std::vector<Found> found = match_names(files, expected, canonical, unexpected);
-    std::map<std::size_t, bool> has;  // each weight under one of its names
-    for (std::size_t i = 0; i < expected.size(); ++i)
-        has[expected[i].weight] |= found[i].entry != nullptr;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        const Entry* const entry = found[i].entry;
-        const Expected& e = expected[i];
-        if (!has[e.weight])
-            missing.add(e.name);
-        else if (entry != nullptr && entry->shape != e.shape)
-            different.add(join(e.name, " is ", words(entry->shape), " and should be ", words(e.shape)));
-        else if (entry != nullptr && !SafeTensors::is_real(*entry))
-            different.add(join(e.name, " is ", name_of(entry->dtype), ", no floating-point numbers"));
-    }
-    check_file(missing.count + unexpected.count + different.count == 0, where, missing.words(),
-               unexpected.words(), different.words(), "; ", hint);
-    return found;
 }
 
 }  // namespace
@@ -209,52 +128,63 @@ std::string replaced(std::string name, const NameRules& rules) {
     return name;
 }
 
-StateDict with_options(StateDict state, const LoadOptions& options) {
-    state.canonical = [before = state.canonical, options](std::string name) {
-        for (const std::string& end : options.ignore)
-            if (name.ends_with(end))
-                return std::string();
-        return before(replaced(name, options.rules));
-    };
+StateDict tied_once(StateDict state) {
+    std::set<Place> known;
+    std::erase_if(state, [&](const StateEntry& e) { return !known.insert(place_of(e)).second; });
     return state;
 }
 
-std::string without_wrappers(std::string name) {
-    const std::string compiled = "_orig_mod.", parallel = "module.";
-    while (name.find(compiled) != name.npos)
-        name.erase(name.find(compiled), compiled.size());
-    while (name.starts_with(parallel))
-        name.erase(0, parallel.size());
-    return name;
+std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& state, const std::string& where,
+                         const std::string& hint) {
+    Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+    const std::vector<Match> names = match_names(files, state, unexpected);
+    std::map<Place, const Match*> first;  // of each weight that a file has
+    for (const Match& m : names)
+        if (m.there != nullptr)
+            first.emplace(place_of(*m.entry), &m);
+    for (const Match& m : names) {
+        const std::vector<int64_t> sizes = sizes_of(*m.entry);
+        if (!first.contains(place_of(*m.entry)))
+            missing.add(m.entry->name);
+        else if (m.there != nullptr && m.there->shape != sizes)
+            different.add(
+                join(m.entry->name, " is ", words(m.there->shape), " and should be ", words(sizes)));
+        else if (m.there != nullptr && !SafeTensors::is_real(*m.there))
+            different.add(
+                join(m.entry->name, " is ", name_of(m.there->dtype), ", no floating-point numbers"));
+    }
+    check_file(missing.count + unexpected.count + different.count == 0, where, missing.words(),
+               unexpected.words(), different.words(), "; ", hint);
+    std::vector<Match> once;
+    for (const Match& m : names)
+        if (const auto one = first.find(place_of(*m.entry)); one->second == &m)
+            once.push_back(m);
+        else
+            check_file(m.there == nullptr || same_bytes(m, *one->second), where,
+                       "; different: ", m.entry->name, " is not ", one->second->entry->name,
+                       ", with which it is tied; ", hint);
+    // A disk is fastest from begin to end, and the system then reads ahead by itself. (To ask it for the next
+    // tensors made a cold load slower by half.)
+    std::sort(once.begin(), once.end(), [](const Match& a, const Match& b) {
+        return std::tie(a.file, a.there->begin) < std::tie(b.file, b.there->begin);
+    });
+    return once;
 }
 
-void save(const std::string& path, const StateDict& state, const Metadata& metadata,
-          const SaveOptions& options) {
-    std::vector<StateEntry> entries = state.entries;
-    std::set<Place> known;
-    if (options.tied_once)
-        std::erase_if(entries, [&](const StateEntry& e) { return !known.insert(place_of(e)).second; });
-    write(path, entries, metadata);
-}
-
-void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call) {
-    const autograd::NoGrad no_grad;
-    const std::vector<Expected> expected = expected_of(state.entries);
-    const std::vector<Found> found = match(files, expected, state.canonical, call.where, call.hint);
-    check_tied(expected, found, call);
-    for (const std::size_t i : reading_order(state.entries, found)) {
-        read_entry(found[i], state.entries[i]);
-        if (call.after)
-            call.after(state.entries[i]);
+void Match::read() const {
+    read_part(*this, entry->tensor, 0);
+    int64_t before = entry->beside.empty() ? 0 : entry->tensor.size(-1);
+    for (const Tensor& next : entry->beside) {
+        read_part(*this, next, before);
+        before += next.size(-1);
     }
 }
 
-LoadCall call_of(const SafeTensors& file) {
-    return {.where = join("[load] ", file.path(), " does not fit the model"),
-            .hint = "build the model with the configuration that it was saved with"};
+void load(const SafeTensors& file, const StateDict& state) {
+    for (const Match& m : match({&file, 1}, state, join("[load] ", file.path(), " does not fit the model"),
+                                "build the model with the configuration that it was saved with"))
+        m.read();
 }
-
-void load(const SafeTensors& file, const StateDict& state) { load({&file, 1}, state, call_of(file)); }
 
 Metadata load(const std::string& path, const StateDict& state) {
     const SafeTensors file = read(path);

@@ -2,9 +2,9 @@
 // maps themselves are elsewhere (models/pytorch.h); this is their common part.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nn/checkpoint/safetensors.h"
@@ -12,41 +12,16 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// The name without the prefixes of torch.compile and DistributedDataParallel:
-// "module._orig_mod.layers.0.weight".
-std::string without_wrappers(std::string name);
-
-// Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is to
-// be ignored, such as a buffer without weights.
-using Canonical = std::function<std::string(std::string name)>;
-
-struct StateDict {
-    std::vector<StateEntry> entries;
-    Canonical canonical = without_wrappers;
-};
+// A model's entries, in the order of visit; a tied weight has one under each of its names.
+using StateDict = std::vector<StateEntry>;
 
 // Part of a name -> what stands there instead. Of each rule the first occurrence counts.
 using NameRules = std::vector<std::pair<std::string, std::string>>;
 std::string replaced(std::string name, const NameRules& rules);
 
-// For files whose names differ from those of the entries. A name that is an entry's is always this entry's:
-// rules and ignore are for the others.
-struct LoadOptions {
-    NameRules rules = {};  // part of a name in the file -> of the entry's
-    std::vector<std::string> ignore =
-        {};  // endings of names that are skipped, e.g. of the buffer "pos_encoder.pe"
-};
-StateDict with_options(StateDict state, const LoadOptions& options);
-
-struct SaveOptions {
-    // Writes a tied weight only under the first of its names, as transformers' save_pretrained does, for
-    // safetensors.torch.load_model. (load_state_dict needs every name.)
-    bool tied_once = false;
-};
-
-// Writes every entry: a tied weight under each of its names, unless the options say otherwise.
-void save(const std::string& path, const StateDict& state, const Metadata& metadata = {},
-          const SaveOptions& options = {});
+// A tied weight only under the first of its names, as transformers' save_pretrained writes it, for
+// safetensors.torch.load_model. (load_state_dict needs every name.)
+StateDict tied_once(StateDict state);
 
 // Reads every entry, and returns the metadata. The file may lack some of the names of a tied weight; those
 // that it has must hold the same bytes. Throws FileError that lists entries which are missing, superfluous,
@@ -56,13 +31,17 @@ Metadata load(const std::string& path, const StateDict& state);
 // The same for a file that is open.
 void load(const SafeTensors& file, const StateDict& state);
 
-// The same for a model in several files.
-struct LoadCall {
-    std::string where, hint;                                  // begin and end of a complaint
-    std::function<void(const StateEntry& entry)> after = {};  // is told of each entry that has been read
+// The same in pieces, for a model in several files: which tensor is whose, before a number is read; then
+// read() of each. They are in the order of the files, and there is one for each weight. A complaint begins
+// with `where`, and ends with `hint`.
+struct Match {
+    const StateEntry* entry = nullptr;
+    const SafeTensors* file = nullptr;
+    const Entry* there = nullptr;  // nullptr: no file has it
+
+    void read() const;
 };
-void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call);
-// As `load` complains about one file.
-LoadCall call_of(const SafeTensors& file);
+std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& state, const std::string& where,
+                         const std::string& hint);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -98,6 +98,14 @@ constexpr PartSum parts_of(int64_t rank, int64_t size, int64_t parts) {
     return {rank * parts / size, (rank + 1) * parts / size};
 }
 
+// Cuts 0..n in the same way, calls f(begin, end) for the own range, and returns the results of all processes
+// in order, in every one of them: numbers, or texts.
+template <class F>
+auto shared_ranges(Team& team, int64_t n, const F& f) {
+    const PartSum own = parts_of(team.rank(), team.size(), n);
+    return gather(team, f(own.begin, own.end));
+}
+
 // The sums that such a process is left with: at most 2 log2(parts).
 inline std::vector<PartSum> sums_of(const PartSum& own, int64_t parts) {
     std::vector<PartSum> sums;

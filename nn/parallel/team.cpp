@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "autograd/base/check.h"
-#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::nn {
 
@@ -84,21 +83,13 @@ std::vector<double> gather(Team& team, const std::vector<double>& mine) {
     return all;
 }
 
-std::vector<double> shared_ranges(Team& team, int64_t n,
-                                  const std::function<std::vector<double>(int64_t begin, int64_t end)>& f) {
-    const PartSum own = parts_of(team.rank(), team.size(), n);
-    return gather(team, f(own.begin, own.end));
-}
-
 // Each text follows its length.
-std::vector<std::string> shared_texts(
-    Team& team, int64_t n, const std::function<std::vector<std::string>(int64_t begin, int64_t end)>& f) {
-    const PartSum own = parts_of(team.rank(), team.size(), n);
-    std::string mine;
-    for (const std::string& text : f(own.begin, own.end))
-        mine += std::to_string(text.size()) + ' ' + text;
+std::vector<std::string> gather(Team& team, const std::vector<std::string>& mine) {
+    std::string joined;
+    for (const std::string& text : mine)
+        joined += std::to_string(text.size()) + ' ' + text;
     std::vector<std::string> all;
-    for (const std::string& told : team.gather(mine))
+    for (const std::string& told : team.gather(joined))
         for (std::size_t at = 0; at < told.size(); at += all.back().size()) {
             std::size_t digits = 0;
             const std::size_t size = std::stoull(told.substr(at, 20), &digits);
@@ -107,16 +98,8 @@ std::vector<std::string> shared_texts(
     return all;
 }
 
-void together(Team& team, const std::function<void()>& f) {
-    if (team.size() == 1)
-        return f();
-    std::string mine;
-    try {
-        f();
-    } catch (const autograd::Error& error) {
-        mine = error.what();
-    }
-    const std::vector<std::string> all = team.gather(mine);
+void check_all(Team& team, const std::string& error) {
+    const std::vector<std::string> all = team.gather(error);
     for (std::size_t r = 0; r < all.size(); ++r)
         check(all[r].empty(), r == 0 ? "" : autograd::join("process ", r, " of ", all.size(), ": "), all[r]);
 }

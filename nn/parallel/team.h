@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "autograd/base/check.h"
 
 namespace plaingrad::nn {
 
@@ -57,18 +58,25 @@ std::string build();
 
 // Whether any process says so.
 bool any(Team& team, bool mine);
-// The numbers of all processes, those of process 0 first.
+// The numbers, or texts, of all processes, those of process 0 first.
 std::vector<double> gather(Team& team, const std::vector<double>& mine);
-// Cuts 0..n into a range for each process, calls f for its own, and returns all results in order, in every
-// process.
-std::vector<double> shared_ranges(Team& team, int64_t n,
-                                  const std::function<std::vector<double>(int64_t begin, int64_t end)>& f);
-std::vector<std::string> shared_texts(
-    Team& team, int64_t n, const std::function<std::vector<std::string>(int64_t begin, int64_t end)>& f);
+std::vector<std::string> gather(Team& team, const std::vector<std::string>& mine);
 
 // Calls f in every process. If it throws an Error in one, all throw an Error with its message: none of them
 // goes on and waits for the others.
-void together(Team& team, const std::function<void()>& f);
+void check_all(Team& team, const std::string& error);  // "": none in this process
+template <class F>
+void together(Team& team, const F& f) {
+    if (team.size() == 1)
+        return f();
+    std::string error;
+    try {
+        f();
+    } catch (const autograd::Error& thrown) {
+        error = thrown.what();
+    }
+    check_all(team, error);
+}
 // Throws Error in all processes unless all give the same text, and names the first line that differs. what:
 // "other data".
 void check_same(Team& team, const std::string& what, const std::string& mine);

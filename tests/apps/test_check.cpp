@@ -140,7 +140,7 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
         expected = "padding;";
     }
     SECTION("a weight that is not in the file") {
-        autograd::Tensor& w = s.run_model.state.entries.back().tensor;
+        autograd::Tensor& w = s.run_model.state.back().tensor;
         std::fill_n(w.mutable_data(), w.numel(), Real(0.5));  // whatever it is
         w = w.clone();                                        // which loading fills, and not the model's
         expected = "saved and loaded;";
@@ -160,7 +160,7 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
 
 TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
     Subject s;
-    s.run_model.state.entries.push_back(s.run_model.state.entries[0]);  // two with one name cannot be saved
+    s.run_model.state.push_back(s.run_model.state[0]);  // two with one name cannot be saved
     const std::string error = error_of([&] { s.odd(); });
     INFO(error);
     REQUIRE(contains(error, ": "));

@@ -286,7 +286,8 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     REQUIRE(made.status == 0);
     CHECK(contains(made.out, autograd::join(" random parameters, ",
                                             models::text::Tokenizer::open(fresh).size(), " tokens")));
-    CHECK(contains(run("fill", {"new", fresh, file}).err, ": there is a model already; give another folder"));
+    CHECK(contains(run("fill", {"new", fresh, file}).err,
+                   ": this belongs to a model, or to another run; give another folder"));
     const Words train = {"train", fresh, file, "--steps", "200", "--lr", "0.02", "--validate-every", "50"};
     const auto with = [&](Words more) {
         more.insert(more.begin(), train.begin(), train.end());
@@ -446,8 +447,8 @@ TEST_CASE("A run that trains a folder further keeps what belongs to the model be
     settings.save = to / "run";
     const models::RunFolder folder("fill", settings, options);
     const models::RunModel model_of_run =
-        kit::run_model_for_others(model, "", folder, from.path, models::SavedModel(from.path).config);
-    folder.keep(model_of_run.texts);
+        kit::run_model_for_others(model, "", from.path, models::SavedModel(from.path).config);
+    models::write_text_files(model_of_run.texts, folder.path);
     CHECK(content(to / "run/tokenizer.json") == models::text::Tokenizer::open(from.path).json());
     CHECK(content(to / "run/config.json") == content(from / "config.json"));
     // What is beside a checkpoint is the family's, and the checkpoint has our names.
@@ -460,9 +461,8 @@ TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {
     const std::string text = folder.write("t", "a day a night");
     folder.write("tokenizer.json", "{}");
     refused("fill", 1, {"new", folder.path, text},
-            "tokenizer.json: this belongs to another model, or to one that was begun; give "
-            "another");
+            "tokenizer.json: this belongs to a model, or to another run; give another folder");
     folder.write("config.json", "{}");
     refused("fill", 1, {"new", folder.path, text},
-            "config.json: there is a model already; give another folder");
+            "config.json: this belongs to a model, or to another run; give another folder");
 }

@@ -203,11 +203,11 @@ TEST_CASE("classify refuses what a folder decides", "[apps][classify][fine_tunin
     all.write("config.json", "{}");
     const Result r = tuned(data, masked.path, {"--save", all.path});
     CHECK(r.status == 1);
-    CHECK(contains(r.err, "config.json: there is a model already; give another folder"));
+    CHECK(contains(r.err, "config.json: this belongs to a model, or to another run; give another folder"));
     CHECK(content(all / "config.json") == "{}");
     std::filesystem::remove(all / "config.json");
     all.write("tokenizer_config.json", "mine");
     CHECK(contains(tuned(data, masked.path, {"--save", all.path}).err,
-                   "tokenizer_config.json: this belongs to another model"));
+                   "tokenizer_config.json: this belongs to a model"));
     CHECK(content(all / "tokenizer_config.json") == "mine");
 }

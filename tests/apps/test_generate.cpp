@@ -208,7 +208,7 @@ TEST_CASE("generate score: each token once, from a window that slides", "[apps][
             if (i <= 24)
                 return int64_t{0};
             const int64_t window = (i - 24 + stride - 1) / stride;
-            return std::min(24 + window * stride, std::ssize(ids) - 1) - 24;
+            return std::min<int64_t>(24 + window * stride, std::ssize(ids) - 1) - 24;
         });
         CHECK(generate::score(w.model, ids, 24, stride).nats == Approx(nats / n).epsilon(1e-6));
         CHECK(generate::score(w.model, ids, 24, stride).predictions == std::ssize(ids) - 1);
@@ -459,7 +459,7 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
         const double before = nats(fresh), after = nats(trained);
         CHECK(before == Approx(std::log(270)).margin(0.3));  // of a guess
         CHECK(after < before / 2);
-        refused(1, {"new", fresh, text}, ": there is a model already; give another folder");
+        refused(1, {"new", fresh, text}, ": this belongs to a model, or to another run; give another folder");
     }
     refused(2, {"new", folder / "x"}, "an argument is missing: FOLDER FILE...");
     refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");
@@ -472,8 +472,7 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     refused(1, {"new", folder / "x", text, "--d-model", "65536", "--layers", "1000"}, "MiB are available");
     const Folder other;  // whose tokenizer the new model would have
     other.write("tokenizer.json", "{}");
-    refused(1, {"new", other.path, text},
-            "tokenizer.json: this belongs to another model, or to one that was begun; give");
+    refused(1, {"new", other.path, text}, "tokenizer.json: this belongs to a model, or to another run; give");
     CHECK_FALSE(std::filesystem::exists(other / "config.json"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }

@@ -139,7 +139,7 @@ TEST_CASE("saved: what another version has saved is refused in a line", "[kit][s
     }
     folder.write("config.json", config);
     const auto with_version = [&](const std::string& version) {
-        nn::checkpoint::save(file, state_dict(model), {{"plaingrad.version", version}});
+        nn::checkpoint::write(file, state_dict(model), {{"plaingrad.version", version}});
         return error();
     };
     CHECK(with_version("3").empty());
@@ -153,7 +153,7 @@ TEST_CASE("saved: what another version has saved is refused in a line", "[kit][s
     CHECK(with_version("3") ==
           file + ": there is no config.json beside it; copy it from the folder of its run");
     folder.write("config.json", config);
-    nn::checkpoint::save(file, state_dict(model));
+    nn::checkpoint::write(file, state_dict(model));
     CHECK(error() == file + ": this file holds tensors, but plaingrad has not saved it, as config.json says");
 }
 

@@ -16,7 +16,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/programs/generate/generate.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 #include "tests/bench/measure.h"
 
 using namespace plaingrad;  // NOLINT

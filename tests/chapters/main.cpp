@@ -57,7 +57,7 @@ public:
                 join(path, ":", first_difference(now, text), ": stale; `make chapters` renews it"));
         if (const std::filesystem::path folder = std::filesystem::path(path).parent_path(); !folder.empty())
             std::filesystem::create_directories(folder);
-        nn::checkpoint::replace_file(path, {text});
+        nn::checkpoint::replace_file(path, text);
         std::cout << "  filled " << path << '\n';
     }
     void complain(const std::string& what) {

@@ -70,7 +70,7 @@ inline IntegerTensor read_ids(const std::string& bytes, const nn::checkpoint::En
 inline std::map<std::string, Golden> read_golden(const std::string& name) {
     const std::string path = "tests/golden/" + name + ".safetensors";
     const std::string bytes = nn::checkpoint::read_file(path);
-    const nn::checkpoint::SafeTensors file(bytes, path);
+    const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
     std::map<std::string, Golden> groups;
     for (const nn::checkpoint::Entry& entry : file.entries()) {
         const std::size_t slash = entry.name.find('/');
@@ -105,7 +105,7 @@ public:
         const auto gradient = [](const Tensor& x) {
             return x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
         };
-        for (nn::checkpoint::StateEntry entry : state.entries) {
+        for (nn::checkpoint::StateEntry entry : state) {
             entry.tensor = gradient(entry.tensor);
             for (Tensor& more : entry.beside)
                 more = gradient(more);

@@ -41,14 +41,14 @@ void run(const Model& model, const StateDict& state, const Golden& golden, Resul
 void bert(const Golden& golden, Results& results) {
     const MaskedLanguageModel model(small_bert(), Rng(1));
     const Folder folder;
-    load(golden.write(folder, "weight/"), bert_state_dict(model));
+    load_bert(golden.write(folder, "weight/"), model);
     run(model, bert_state_dict(model), golden, results);
 }
 
 void gpt2(const Golden& golden, Results& results) {
     const LanguageModel model(small_gpt2(), Rng(1));
     const Folder folder;
-    load(golden.write(folder, "weight/"), gpt2_state_dict(model));
+    load_gpt2(golden.write(folder, "weight/"), model);
     run(model, gpt2_state_dict(model), golden, results);
 }
 
@@ -99,7 +99,7 @@ Case training(const nn::AdamOptions& options) {
             adam.step();
         }
         results.put("loss/losses", Tensor::from({10}, losses));
-        for (const nn::checkpoint::StateEntry& entry : state_dict(model).entries) {
+        for (const nn::checkpoint::StateEntry& entry : state_dict(model)) {
             Tensor values = nn::checkpoint::in_file_order(entry).clone();
             if (contains(entry.name, "in_proj_bias"))  // the keys' part has no gradient but rounding
                 std::fill_n(values.mutable_data() + 8, 8, Real(0));

@@ -17,13 +17,13 @@ namespace {
 
 std::vector<std::string> names(const StateDict& state) {
     std::vector<std::string> out;
-    for (const nn::checkpoint::StateEntry& entry : state.entries)
+    for (const nn::checkpoint::StateEntry& entry : state)
         out.push_back(entry.name);
     return out;
 }
 
 bool has(const StateDict& state, const std::string& name, const Shape& shape) {
-    for (const nn::checkpoint::StateEntry& entry : state.entries)
+    for (const nn::checkpoint::StateEntry& entry : state)
         if (entry.name == name)
             return nn::checkpoint::in_file_order(entry).shape() == shape;
     return false;
@@ -72,7 +72,7 @@ TEST_CASE("names: as torch.nn.Transformer has them", "[golden][names]") {
     CHECK(has(state, "output.bias", {11}));
     // Every parameter occurs exactly once.
     int64_t count = 0;
-    for (const nn::checkpoint::StateEntry& entry : state.entries)
+    for (const nn::checkpoint::StateEntry& entry : state)
         count += nn::checkpoint::in_file_order(entry).numel();
     CHECK(count == nn::parameter_count(model));
 }
@@ -141,12 +141,12 @@ TEST_CASE("names: saved and loaded, every bit and the metadata", "[golden][names
         CHECK(equal(model, other));
     }
     const LanguageModel gpt2(small_gpt2(), Rng(1)), gpt2_too(small_gpt2(), Rng(2));
-    save(path, gpt2_state_dict(gpt2));
-    load(path, gpt2_state_dict(gpt2_too));
+    write(path, gpt2_state_dict(gpt2));
+    load_gpt2(path, gpt2_too);
     CHECK(equal(gpt2, gpt2_too));
     const MaskedLanguageModel bert(small_bert(), Rng(1)), bert_too(small_bert(), Rng(2));
-    save(path, bert_state_dict(bert));
-    load(path, bert_state_dict(bert_too));
+    write(path, bert_state_dict(bert));
+    load_bert(path, bert_too);
     CHECK(equal(bert, bert_too));
 }
 
@@ -155,19 +155,19 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     const std::string path = folder / "model.safetensors", found = folder / "found.safetensors";
     // GPT2Model's names, with the buffers of old versions, and the tied head left out.
     const LanguageModel gpt2(small_gpt2(), Rng(1)), gpt2_too(small_gpt2(), Rng(2));
-    save(path, gpt2_state_dict(gpt2));
+    write(path, gpt2_state_dict(gpt2));
     std::vector<StateEntry> all = without(items(path), "lm_head.weight");
     for (StateEntry& item : all)
         item.name = item.name.substr(std::string("transformer.").size());
     all.push_back({"h.0.attn.bias", Tensor::zeros({1, 1, 9, 9})});
     all.push_back({"h.1.attn.masked_bias", Tensor(-10000)});
     nn::checkpoint::write(found, all);
-    load(found, gpt2_state_dict(gpt2_too));
+    load_gpt2(found, gpt2_too);
     CHECK(equal(gpt2, gpt2_too));
 
     // BertForPreTraining's, with gamma and beta, and tied weights under one name.
     const MaskedLanguageModel bert(small_bert(), Rng(1)), bert_too(small_bert(), Rng(2));
-    save(path, bert_state_dict(bert));
+    write(path, bert_state_dict(bert));
     all = without(without(items(path), "cls.predictions.decoder.weight"), "cls.predictions.decoder.bias");
     for (StateEntry& item : all)
         if (const std::size_t norm = item.name.find("LayerNorm."); norm != std::string::npos)
@@ -181,12 +181,12 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     std::string bytes = content(found);
     bytes[bytes.find("\"F", bytes.find("position_ids")) + 1] = 'I';
     put(found, bytes);
-    load(found, bert_state_dict(bert_too));
+    load_bert(found, bert_too);
     CHECK(equal(bert, bert_too));
     // Whole numbers under another name are not.
     bytes.replace(bytes.find("position_ids"), 12, "position_nos");
     put(found, bytes);
-    CHECK(contains(error_of([&] { load(found, bert_state_dict(bert_too)); }), "position_nos"));
+    CHECK(contains(error_of([&] { load_bert(found, bert_too); }), "position_nos"));
 
     // What torch.compile and DistributedDataParallel put before every name.
     for (const std::string wrapper : {"_orig_mod.", "module.", "module._orig_mod."}) {
@@ -197,14 +197,14 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
             return wrapped_items;
         };
         const LanguageModel gpt2_again(small_gpt2(), Rng(3));
-        save(path, gpt2_state_dict(gpt2));
+        write(path, gpt2_state_dict(gpt2));
         nn::checkpoint::write(found, wrapped(path));
-        load(found, gpt2_state_dict(gpt2_again));
+        load_gpt2(found, gpt2_again);
         CHECK(equal(gpt2, gpt2_again));
         const MaskedLanguageModel bert_again(small_bert(), Rng(3));
-        save(path, bert_state_dict(bert));
+        write(path, bert_state_dict(bert));
         nn::checkpoint::write(found, wrapped(path));
-        load(found, bert_state_dict(bert_again));
+        load_bert(found, bert_again);
         CHECK(equal(bert, bert_again));
     }
 }
@@ -260,11 +260,11 @@ TEST_CASE("names: a file that does not fit changes nothing, and the error says w
 TEST_CASE("names: one tensor under two names of a file", "[golden][names]") {
     const Folder folder;
     const LanguageModel model(small_gpt2(), Rng(1));
-    save(folder / "model.safetensors", gpt2_state_dict(model));
+    write(folder / "model.safetensors", gpt2_state_dict(model));
     std::vector<StateEntry> all = items(folder / "model.safetensors");
     all.push_back({"wpe.weight", Tensor::zeros({9, 12})});
     nn::checkpoint::write(folder / "twice.safetensors", all);
-    CHECK(contains(error_of([&] { load(folder / "twice.safetensors", gpt2_state_dict(model)); }),
+    CHECK(contains(error_of([&] { load_gpt2(folder / "twice.safetensors", model); }),
                    "unexpected: \"wpe.weight\""));
 }
 
@@ -310,10 +310,10 @@ TEST_CASE("names: a whole model without biases computes what one does whose bias
     CHECK(equal(model, load_model<Transformer>(folder / "saved")));
 
     std::vector<StateEntry> all = items(path);
-    for (const nn::checkpoint::StateEntry& entry : state_dict(zero).entries)
+    for (const nn::checkpoint::StateEntry& entry : state_dict(zero))
         if (entry.name.ends_with("bias"))
             all.push_back({entry.name, Tensor::zeros(nn::checkpoint::in_file_order(entry).shape())});
-    CHECK(all.size() == state_dict(zero).entries.size());
+    CHECK(all.size() == state_dict(zero).size());
     nn::checkpoint::write(path, all);
     load_pytorch(path, zero);
     const Tokens src(2, 3, {4, 5, 6, 7, 8, 0}, 0), tgt(2, 2, {1, 4, 1, 9});

@@ -119,13 +119,13 @@ void write_all(const Folder& folder) {
           plain);
     stack("bert", MaskedLanguageModel(small_bert(), Rng(5)), json_of("bert", small_bert()),
           [](const std::string& path, const auto& model, const auto& metadata) {
-              save(path, bert_state_dict(model), metadata);
+              write(path, bert_state_dict(model), metadata);
           });
 
     // GPT-2 has no padding.
     const LanguageModel gpt2(small_gpt2(), Rng(6));
     scramble(gpt2);
-    save(folder / "gpt2.safetensors", gpt2_state_dict(gpt2), json_of("gpt2", small_gpt2()).metadata());
+    write(folder / "gpt2.safetensors", gpt2_state_dict(gpt2), json_of("gpt2", small_gpt2()).metadata());
     io("gpt2", {{"0", numbers_of(tgt)}}, gpt2(tgt, Mode::eval()));
 
     Config bare = small_language_model();

@@ -106,7 +106,7 @@ private:
     // By the names and in the layouts of the file.
     void gradients(const std::vector<nn::NamedParameter>& parameters) {
         auto state = hugging_face::state_dict(folder_.config, parameters, hugging_face::Direction::writing);
-        for (checkpoint::StateEntry& entry : state.entries) {
+        for (checkpoint::StateEntry& entry : state) {
             const Tensor x = entry.tensor;
             entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
             results_.push_back({"gradient/" + entry.name, checkpoint::in_file_order(entry)});

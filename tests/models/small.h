@@ -184,7 +184,7 @@ inline uint64_t hash(const std::vector<nn::NamedParameter>& tensors) {
 }
 template <nn::Module M>
 uint64_t hash(const M& model) {
-    return hash(models::state_dict(model).entries);
+    return hash(models::state_dict(model));
 }
 
 inline std::vector<Real> values(const std::vector<nn::NamedParameter>& parameters) {

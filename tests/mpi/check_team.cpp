@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "autograd/base/check.h"
-#include "nn/parallel/team.h"
+#include "nn/parallel/data_parallel.h"
 
 using namespace plaingrad;  // NOLINT
 

@@ -1,5 +1,5 @@
 // What processes tell each other, built on the calls of a team.
-#include "nn/parallel/team.h"
+#include "nn/parallel/data_parallel.h"
 
 #include "autograd/base/check.h"
 #include "tests/catch.h"
@@ -52,7 +52,7 @@ TEST_CASE("team: work that is shared out", "[nn][team]") {
             std::vector<int> calls(static_cast<std::size_t>(n));
             run_team(processes, [&](Team& team) {
                 const auto r = static_cast<std::size_t>(team.rank());
-                texts[r] = shared_texts(team, n, [&](int64_t begin, int64_t end) {
+                texts[r] = shared_ranges(team, n, [&](int64_t begin, int64_t end) {
                     std::vector<std::string> some;
                     for (int64_t i = begin; i < end; ++i) {
                         ++calls[static_cast<std::size_t>(i)];

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
             std::ostringstream table;
             trust::print_markdown(table, all, results);
             const std::string page = trust::with_table(tests::content(argv[3]), table.str());
-            nn::checkpoint::replace_file(argv[3], {page});
+            nn::checkpoint::replace_file(argv[3], page);
         }
         const std::vector<std::string> names(argv + 4, argv + argc);
         const std::vector<trust::Row> rows = trust::of_instruments(all, names, results);

@@ -152,13 +152,12 @@ Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labe
     return l;
 }
 
-models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data,
-                              const models::RunFolder& folder) {
+models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data) {
     if (s.from.empty())
         return models::run_model(l.model, l.config(), data, {{"tokenizer.json", l.tokenizer.json()}});
     models::ConfigJson config = models::SavedModel(s.from).config;
     config.labels = l.labels;
-    return kit::run_model_for_others(l.model, data, folder, s.from, config);
+    return kit::run_model_for_others(l.model, data, s.from, config);
 }
 
 // How many held-out texts are in the training data as well: usually a mistake.
@@ -195,7 +194,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         for (const Example& e : *part) {
             texts.push_back(e.label + '\t' + e.text);
             ids.push_back(l.encode(e.text).ids);
-            longest = std::max(longest, std::ssize(ids.back()));
+            longest = std::max<int64_t>(longest, std::ssize(ids.back()));
         }
         texts.emplace_back();  // marks the end of the part
     }
@@ -207,7 +206,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         return one;
     };
     const models::RunOptions options = run_options(s, corpus.training.size());
-    kit::Run run(folder, run_model_of(l, s, data, folder), options,
+    kit::Run run(folder, run_model_of(l, s, data), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
                   .report_model = report_model(l, corpus),
                   .objective = kit::objective_of(l.model, without_types, false),

@@ -127,8 +127,7 @@ void train_command(kit::Options& options) {
         return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
     kit::Run run(
-        folder,
-        kit::run_model_for_others(f.model, data, folder, s.words[0], models::SavedModel(s.words[0]).config),
+        folder, kit::run_model_for_others(f.model, data, s.words[0], models::SavedModel(s.words[0]).config),
         kit::run_options(s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},

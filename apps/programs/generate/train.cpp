@@ -111,7 +111,7 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
     config.max_length = s.context;
     if (s.lines)
         for (const kit::Text& text : texts)  // <sos>, and all that is read before <eos>
-            config.max_length = std::max(config.max_length, std::ssize(tokenizer.encode(text.text)));
+            config.max_length = std::max<int64_t>(config.max_length, std::ssize(tokenizer.encode(text.text)));
     constexpr int64_t kMost = 1024;  // attention takes time with the square
     check(config.max_length <= std::max(s.context, kMost), where,
           ": with --lines each line is a separate text, and the longest has ", config.max_length - 1,
@@ -222,12 +222,10 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
     return parameters;
 }
 
-models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data,
-                              const models::RunFolder& folder) {
+models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data) {
     models::RunModel result =
         s.is_further() && models::is_of_others(s.words[0])
-            ? kit::run_model_for_others(w.model, data, folder, s.words[0],
-                                        models::SavedModel(s.words[0]).config)
+            ? kit::run_model_for_others(w.model, data, s.words[0], models::SavedModel(s.words[0]).config)
             : models::run_model(w.model, w.config(), data, {{"tokenizer.json", w.tokenizer.json()}});
     result.parameters = learning(w.model, s.is_further() ? s.layers : 0);
     return result;
@@ -270,7 +268,7 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
     kit::Batches batches(corpus.training, w.lines, context, pad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     models::RunModel learns = run_model_of(
-        w, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training), folder);
+        w, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training));
     const int64_t parameters = nn::parameter_count(w.model), trained = nn::parameter_count(learns.parameters);
     if (!s.is_further())
         kit::announce(kit::name(), parameters, w.model.config.block.precision);

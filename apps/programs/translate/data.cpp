@@ -149,7 +149,7 @@ Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokeni
                references = mapped(pairs, &SentencePair::target);
     const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
     // A sentence comes out the same in any batch, so each process translates some of them.
-    const auto hypotheses = nn::shared_texts(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
+    const auto hypotheses = nn::shared_ranges(team, std::ssize(sources), [&](int64_t begin, int64_t end) {
         const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
         return mapped(models::translate(model, tokenizer, some, options), best);
     });

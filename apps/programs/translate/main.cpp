@@ -34,6 +34,13 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
                 {"copy", "mark"});
 }
 
+models::Translator opened(const std::string& path, const std::string& precision) {
+    auto translator = models::Translator::load(path, {.precision = kit::given_precision(precision)});
+    for (const std::string& note : translator.notes)
+        kit::say(kit::as_line(join(path, ": ", note)));
+    return translator;
+}
+
 void run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
@@ -55,8 +62,7 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    const auto translator =
-        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
+    const models::Translator translator = opened(words[0], precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
@@ -79,8 +85,7 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, tokenizer] =
-        models::Translator::load(words[0], {.precision = kit::given_precision(precision)});
+    const auto [model, tokenizer, notes] = opened(words[0], precision);
     const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);
@@ -90,7 +95,7 @@ void score_command(kit::Options& options) {
 }
 
 void print_model(const std::string& path) {
-    const auto [model, tokenizer] = models::Translator::load(path);
+    const auto [model, tokenizer, notes] = models::Translator::load(path);
     kit::print_sizes(path, nn::parameter_count(model),
                      join(tokenizer.is_tokenized() ? "in tokens" : "raw",
                           tokenizer.is_lower_case() ? ", lower case, " : ", ",

@@ -8,7 +8,6 @@
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/text_stream.h"
 #include "models/saved.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
 
@@ -267,7 +266,7 @@ private:
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
-        nn::checkpoint::replace_file(folder.file("epochs.csv"), {log_});
+        nn::checkpoint::replace_file(folder.file("epochs.csv"), log_);
     }
 
     // Whether the model of this step was saved already.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/text/tokenizer/pipeline.h"
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
 

@@ -103,7 +103,7 @@ auto with_parameters(const ConfigJson& c, const F& f) {
 Words listed(const ConfigJson& c, Direction direction) {
     return with_parameters(c, [&](const std::vector<nn::NamedParameter>& parameters) {
         Words all;
-        for (const nn::checkpoint::StateEntry& e : state_dict(c, parameters, direction).entries) {
+        for (const nn::checkpoint::StateEntry& e : state_dict(c, parameters, direction)) {
             std::string sizes;
             for (const int64_t size : sizes_of(e))
                 sizes += (sizes.empty() ? ":" : "x") + std::to_string(size);
@@ -167,7 +167,7 @@ TEST_CASE("hugging face tensors: names and shapes as transformers writes them", 
 TEST_CASE("hugging face tensors: parts of our matrices", "[models][hugging_face]") {
     const auto part = [](const ConfigJson& c, const std::string& name) {
         return with_parameters(c, [&](const std::vector<nn::NamedParameter>& parameters) {
-            for (const nn::checkpoint::StateEntry& e : state_dict(c, parameters, Direction::reading).entries)
+            for (const nn::checkpoint::StateEntry& e : state_dict(c, parameters, Direction::reading))
                 for (const nn::NamedParameter& p : parameters)
                     if (e.name == name && p.tensor.data() == e.tensor.data())
                         return join(p.name, " ", e.transposed, " ", e.first, " ", e.columns);
@@ -199,10 +199,10 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
     const auto parameters = nn::all_parameters(gpt2);
     const nn::checkpoint::StateDict in = state_dict(g, parameters, Direction::reading),
                                     out = state_dict(g, parameters, Direction::writing);
-    CHECK(in.entries.size() == out.entries.size() + 1);  // lm_head.weight, which is tied
-    CHECK(in.entries.back().name == "lm_head.weight");
-    CHECK(in.entries.back().tensor.data() == gpt2.backbone.embedding.tokens.table->data());
-    CHECK(in.canonical("wte.weight") == "transformer.wte.weight");
+    CHECK(in.size() == out.size() + 1);  // lm_head.weight, which is tied
+    CHECK(in.back().name == "lm_head.weight");
+    CHECK(in.back().tensor.data() == gpt2.backbone.embedding.tokens.table->data());
+    CHECK(canonical_name(g, "wte.weight") == "transformer.wte.weight");
     const auto error = [&](const ConfigJson& c) {
         return error_of([&] { state_dict(c, parameters, Direction::reading); });
     };
@@ -216,7 +216,7 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
           "backbone.encoder.layers.0.self_attention.in_proj.weight");
     // A tied output layer is nothing that a file without a head would lack.
     const ConfigJson bare = config("gpt2", "GPT2Model");
-    CHECK(state_dict(bare, parameters, Direction::reading).entries.size() == out.entries.size());
+    CHECK(state_dict(bare, parameters, Direction::reading).size() == out.size());
     const models::LanguageModel untied(config("gpt2", "GPT2Model", R"(,"tie_word_embeddings":false)"),
                                        autograd::Rng(1));
     CHECK(contains(error_of([&] { state_dict(bare, nn::all_parameters(untied), Direction::reading); }),

@@ -228,7 +228,7 @@ TEST_CASE("tokenizer: the ids of two texts are those of each", "[text][tokenizer
             CHECK(t.encode(before + kind.apart + text, {.add_special_tokens = false}) == both);
         for (const int64_t most : {1, 3}) {
             const auto part = t.encode_texts({text}, {.add_special_tokens = false, .max_length = most});
-            CHECK(part.ids == Ids(ids.begin(), ids.begin() + std::min(most, std::ssize(ids))));
+            CHECK(part.ids == Ids(ids.begin(), ids.begin() + std::min<int64_t>(most, std::ssize(ids))));
             CHECK((part.cut || std::ssize(ids) <= most));
         }
         before = text;

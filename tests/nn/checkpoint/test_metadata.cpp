@@ -4,7 +4,7 @@
 #include <limits>
 #include <locale>
 
-#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/json.h"
 #include "nn/training.h"
 #include "tests/catch.h"
 #include "tests/nn/checkpoint/files.h"
@@ -100,7 +100,7 @@ TEST_CASE("metadata: a missing field keeps its default", "[nn][checkpoint][metad
     const FieldReader reader{Metadata(), "x.", "file"};
     CHECK_FALSE(reader.has("count"));
     CHECK_THROWS_AS(reader.required("count"), FileError);
-    CHECK(error_of([&] { reader.required_as<int64_t>("count"); }) == "file: x.count is missing");
+    CHECK(error_of([&] { reader.required("count"); }) == "file: x.count is missing");
 }
 
 TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][checkpoint][metadata]") {

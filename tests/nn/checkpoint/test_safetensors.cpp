@@ -286,8 +286,8 @@ TEST_CASE("safetensors: a file may hold whole numbers of every width beside its 
 
 TEST_CASE("safetensors: a tensor of another kind is refused", "[nn][checkpoint]") {
     const std::string two(2, '\0');
-    CHECK(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }) ==
-          "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16");
+    CHECK(contains(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }),
+                   "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16"));
     CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", two)).tensor("x"); }),
                    "has 5 dimensions"));
     CHECK(contains(error_of([&] { opened(one_tensor("F16", "1", two)).tensor("y"); }),

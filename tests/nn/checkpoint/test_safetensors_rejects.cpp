@@ -65,7 +65,8 @@ TEST_CASE("safetensors: files that are too short, or with an impossible header",
     CHECK(contains(complaint("GGUF\x03 and so on"), "this is a file of llama.cpp, which is not read"));
     CHECK(contains(complaint("\x89HDF\r\n\x1a\n"),
                    "this is in a format of TensorFlow or Flax, which is not read"));
-    CHECK(contains(complaint("version https://git-lfs.github.com/spec/v1"), "the pointer of Git LFS"));
+    CHECK(contains(complaint("version https://git-lfs.github.com/spec/v1"),
+                   "Git LFS has not fetched this file yet"));
     CHECK(contains(complaint("<!DOCTYPE html><html>"), "this is an HTML page, not the file"));
     CHECK(contains(complaint("\x3c" + std::string(6, '\0') + "\xff"),
                    "beyond the format's limit of 100000000"));

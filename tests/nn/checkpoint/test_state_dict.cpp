@@ -121,7 +121,7 @@ TEST_CASE("state dict: a tied weight under each of its names, or once", "[nn][ch
     const Pair model, other;
     models::save_pytorch(folder / "f", model);
     CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight", "b.weight"});
-    models::save_pytorch(folder / "f", model, {}, {.tied_once = true});
+    write(folder / "f", tied_once(models::state_dict(model)));
     CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight"});
     other.a.weight->mutable_data()[0] = 9;
     models::load_pytorch(folder / "f", other);
@@ -189,10 +189,10 @@ TEST_CASE("state dict: columns of a matrix", "[nn][checkpoint]") {
     for (const bool transposed : {false, true}) {
         INFO(transposed);
         const auto parts_of = [&](const Tensor& matrix) {
-            return StateDict{{{"a", matrix, transposed, 0, 2}, {"b", matrix, transposed, 2, 5}}};
+            return StateDict{{"a", matrix, transposed, 0, 2}, {"b", matrix, transposed, 2, 5}};
         };
         const Tensor saved = random({rows, columns}, 1), loaded = Tensor::zeros({rows, columns});
-        save(folder / "f", parts_of(saved));
+        write(folder / "f", parts_of(saved));
         CHECK(read(folder / "f").tensor("b").size(transposed ? 0 : 1) == 5);
         load(folder / "f", parts_of(loaded));
         CHECK(same_bits(loaded, saved));
@@ -204,8 +204,8 @@ TEST_CASE("state dict: matrices side by side", "[nn][checkpoint]") {
     const Folder folder;
     const int64_t rows = 400;
     const auto state_of = [](const std::vector<Tensor>& m, const std::vector<Tensor>& b) {
-        return StateDict{{{.name = "m", .tensor = m[0], .transposed = true, .beside = {m[1], m[2]}},
-                          {.name = "b", .tensor = b[0], .beside = {b[1], b[2]}}}};
+        return StateDict{{.name = "m", .tensor = m[0], .transposed = true, .beside = {m[1], m[2]}},
+                         {.name = "b", .tensor = b[0], .beside = {b[1], b[2]}}};
     };
     std::vector<Tensor> saved, biases, loaded, loaded_biases;
     for (const int64_t columns : {200, 1, 300}) {
@@ -214,7 +214,7 @@ TEST_CASE("state dict: matrices side by side", "[nn][checkpoint]") {
         loaded.push_back(Tensor::zeros({rows, columns}));
         loaded_biases.push_back(Tensor::zeros({columns}));
     }
-    save(folder / "f", state_of(saved, biases));
+    write(folder / "f", state_of(saved, biases));
     const SafeTensors file = read(folder / "f");
     CHECK(same_bits(file.tensor("m"), autograd::transpose(autograd::concat(saved, 1), 0, 1)));
     CHECK(same_bits(file.tensor("b"), autograd::concat(biases, 0)));
@@ -230,8 +230,8 @@ TEST_CASE("state dict: matrices side by side", "[nn][checkpoint]") {
 TEST_CASE("state dict: a tensor of a million numbers", "[nn][checkpoint]") {
     const Folder folder;
     const Tensor saved = random({1025, 1025}, 1), loaded = Tensor::zeros({1025, 1025});
-    save(folder / "f", StateDict{{{"x", saved}}});
-    load(folder / "f", StateDict{{{"x", loaded}}});
+    write(folder / "f", {{"x", saved}});
+    load(folder / "f", StateDict{{"x", loaded}});
     CHECK(same_bits(loaded, saved));
 }
 
@@ -267,9 +267,16 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
                 {{"pos_encoder.pe", Tensor::zeros({4})}});
     CHECK(contains(error_of([&] { models::load_pytorch(found, other); }), "unexpected: \"first.bias\""));
     CHECK_FALSE(same());
-    const LoadOptions options = {.rules = {{"first.", "a."}, {"second.", "b."}},
-                                 .ignore = {"pos_encoder.pe"}};
-    models::load_pytorch(found, other, options);
+    const auto load_renamed = [&](const std::string& path) {
+        SafeTensors file = read(path);
+        file.rename([](const std::string& name) {
+            return name.ends_with("pos_encoder.pe")
+                       ? ""
+                       : without_wrappers(replaced(name, {{"first.", "a."}, {"second.", "b."}}));
+        });
+        load(file, models::state_dict(other));
+    };
+    load_renamed(found);
     CHECK(same());
     // All at once: of what is ignored, the end of the name counts.
     const std::string wrapped = renamed(
@@ -277,7 +284,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
             return (name[0] == 'a' ? "module.first." : "module.second.") + name.substr(2);
         },
         {{"module.pos_encoder.pe", Tensor::zeros({4})}});
-    CHECK(error_of([&] { models::load_pytorch(wrapped, other, options); }) == "");
+    CHECK(error_of([&] { load_renamed(wrapped); }) == "");
     CHECK(same());
 }
 
@@ -294,7 +301,7 @@ TEST_CASE("state dict: a rule replaces the first such part of a name, and a wrap
     };
     // Whether a file is loaded in which each name has `before` in place of its first letters.
     const auto is_found = [](const char* name, const std::string& before, std::size_t letters,
-                             const LoadOptions& options) {
+                             const NameRules& rules) {
         const Folder folder;
         const Outer model{{name}}, other{{name}};
         models::save_pytorch(folder / "f", model);
@@ -303,11 +310,24 @@ TEST_CASE("state dict: a rule replaces the first such part of a name, and a wrap
             items.push_back({before + item.name.substr(letters), item.tensor});
         write(folder / "f", items);
         other.net.layer.weight->mutable_data()[0] = 9;
-        CHECK(error_of([&] { models::load_pytorch(folder / "f", other, options); }) == "");
+        SafeTensors file = read(folder / "f");
+        file.rename([&](const std::string& n) { return without_wrappers(replaced(n, rules)); });
+        CHECK(error_of([&] { load(file, models::state_dict(other)); }) == "");
         return same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor());
     };
-    CHECK(is_found("core", "core", 3, {.rules = {{"core.", "net."}}}));  // core.core.weight
-    CHECK(is_found("module", "module.", 0, {}));                         // module.net.module.weight
+    CHECK(is_found("core", "core", 3, {{"core.", "net."}}));  // core.core.weight
+    CHECK(is_found("module", "module.", 0, {}));              // module.net.module.weight
+}
+
+TEST_CASE("state dict: a name of the model itself is taken as it is", "[nn][checkpoint]") {
+    struct Named {
+        Linear layer{2, 3, Rng(1)};
+        void visit(Visitor& v) const { v("module", layer); }
+    };
+    const Folder folder;
+    const Named model, other;
+    models::save_pytorch(folder / "f", model);
+    CHECK(error_of([&] { models::load_pytorch(folder / "f", other); }) == "");
 }
 
 TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn][checkpoint]") {

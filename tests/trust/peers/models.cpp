@@ -132,7 +132,7 @@ public:
     template <class Model>
     void put_all(const std::string& kind, const Model& model) {
         const bool gradients = kind == "gradient/";
-        for (StateEntry entry : models::state_dict(model).entries) {
+        for (StateEntry entry : models::state_dict(model)) {
             const auto gradient = [](const Tensor& x) {
                 return x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
             };

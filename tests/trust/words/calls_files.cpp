@@ -12,7 +12,6 @@
 #include "models/translator.h"
 #include "models/writer.h"
 #include "nn/checkpoint/json.h"
-#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/packing.h"
 #include "tests/trust/words/calls.h"
@@ -32,9 +31,6 @@ std::string bytes_of(const std::string& header, std::size_t numbers = 4) {
     length[0] = static_cast<char>(header.size());
     return length + header + std::string(numbers, '\0');
 }
-SafeTensors opened(const std::string& header, std::size_t numbers = 4) {
-    return {bytes_of(header, numbers), "file"};
-}
 const char* const kOne = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
 const char* const kWhole = R"({"w":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})";
 
@@ -44,6 +40,10 @@ struct File {
     explicit File(const std::string& bytes) { std::ofstream(kPath, std::ios::binary) << bytes; }
     ~File() { std::remove(kPath.c_str()); }
 };
+SafeTensors opened(const std::string& header, std::size_t numbers = 4) {
+    const File file(bytes_of(header, numbers));
+    return read(kPath);
+}
 template <class Read>
 void with_file(const std::string& bytes, const Read& read) {
     const File file(bytes);
@@ -87,9 +87,9 @@ const Tensor kTensor = Tensor::full({2}, 1);
 
 Calls calls_of_files() {
     return {
-        CALL(SafeTensors("", "file")),
-        CALL(SafeTensors("short", "file")),
-        CALL(SafeTensors(std::string(8, '\xff'), "file")),
+        CALL(with_file("", [] { nn::checkpoint::read(kPath); })),
+        CALL(with_file("short", [] { nn::checkpoint::read(kPath); })),
+        CALL(with_file(std::string(8, '\xff'), [] { nn::checkpoint::read(kPath); })),
         CALL(opened("")),
         CALL(opened("nonsense")),
         CALL(opened("{}", 4)),
