@@ -90,12 +90,6 @@ float frequency_of(int64_t pair, int64_t width, const RotaryOptions& o) {
 
 void check_options(const RotaryOptions& o, int64_t head_dim) {
     const int64_t width = o.width > 0 ? o.width : head_dim;
-    check(o.scaling < RotaryScaling::count, "[rotary] there is no scaling number ",
-          static_cast<int>(o.scaling));
-    for (const auto& [name, number] :
-         {std::pair("factor", o.factor), std::pair("low_frequency_factor", o.low_frequency_factor),
-          std::pair("high_frequency_factor", o.high_frequency_factor)})
-        check(!std::isnan(number), "[rotary] ", name, " must be a number: got nan");
     check(o.width >= 0 && width % 2 == 0 && width <= head_dim, "[rotary] width = ", o.width,
           " must be even and at most the ", head_dim, " numbers of a head, or 0 for an even number of them");
     check(o.base >= 1 && o.base <= Real(1e30), "[rotary] base must be from 1 to 1e30: got ", o.base);

@@ -9,8 +9,8 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/list.h"
+#include "autograd/base/real.h"
 #include "autograd/base/text_stream.h"
-#include "autograd/base/version.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::kit {

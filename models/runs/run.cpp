@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "apps/kit/program.h"
-#include "autograd/base/hash.h"
 #include "autograd/base/list.h"
+#include "autograd/base/random.h"
 
 namespace plaingrad::translate {
 
