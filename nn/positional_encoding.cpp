@@ -74,16 +74,9 @@ float frequency_of(int64_t pair, int64_t width, const RotaryOptions& o) {
     const float exponent = static_cast<float>(2 * pair) / static_cast<float>(width);
     const float frequency =
         1 / static_cast<float>(portable::pow(static_cast<double>(o.base), static_cast<double>(exponent)));
-    switch (o.scaling) {
-        case RotaryScaling::linear:
-            return frequency / static_cast<float>(o.factor);
-        case RotaryScaling::llama3:
-            return llama3(frequency, o);
-        case RotaryScaling::none:
-        case RotaryScaling::count:
-            break;
-    }
-    return frequency;
+    if (o.scaling == RotaryScaling::linear)
+        return frequency / static_cast<float>(o.factor);
+    return o.scaling == RotaryScaling::llama3 ? llama3(frequency, o) : frequency;
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 table='room                    limit
 autograd                 3342
 autograd/kernels         3128
-nn                       1311
+nn                       1298
 nn/checkpoint            1568
 nn/parallel               459
 models                   3202
 models/hugging_face      1218
 models/text              3671
 apps                     7586
-product                 25485
+product                 25472
 files                     286
 tests                   57105'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
