@@ -176,11 +176,6 @@ Tensor glu(const Tensor& x, Activation activation) {
 // dh = dout @ w2ᵀ, d = dh f' or as in glu, then as in linear
 static Tensor two_layers(const char* op, bool gated, const Tensor& x, const Tensor& w1, const Tensor& b1,
                          const Tensor& w2, const Tensor& b2, Activation activation) {
-    check_linear(op, x.shape(), w1, b1);
-    check(!gated || w1.size(1) % 2 == 0, "[", op, "] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
-    check_linear(op, x.shape().with(-1, w1.size(1) / (gated ? 2 : 1)), w2, b2);
-    if (Plain::active())
-        return (gated ? plain::gated_feed_forward : plain::feed_forward)(x, w1, b1, w2, b2, activation);
     const Product p = {UsePrecision::active()};
     const Hidden first = hidden(p, x, w1, b1, activation, gated);  // (..., d_ff)
     const Tensor out = forward(p, first.values, w2, b2);           // (..., N)
@@ -212,11 +207,20 @@ static Tensor two_layers(const char* op, bool gated, const Tensor& x, const Tens
 
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, f);
     return two_layers("feed_forward", false, x, w1, b1, w2, b2, f);
 }
 
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
                           const Tensor& b2, Activation f) {
+    check_linear("gated_feed_forward", x.shape(), w1, b1);
+    check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
+    check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
+    if (Plain::active())
+        return plain::gated_feed_forward(x, w1, b1, w2, b2, f);
     return two_layers("gated_feed_forward", true, x, w1, b1, w2, b2, f);
 }
 
