@@ -234,7 +234,7 @@ $(error PREFIX must be an absolute path without spaces, such as $(HOME)/.local: 
 endif
 HEADERS := $(filter-out autograd/kernels/% models/hugging_face/% models/text/tokenizer/%,$(call find,autograd nn models,*.h)) \
     autograd/kernels/kernels.h models/hugging_face/config.h#  of three rooms that keep their headers to themselves
-VERSION := $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
+VERSION := $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/real.h)
 PACKAGE := $(addprefix $(OUT)/package/,plaingradConfig.cmake plaingradConfigVersion.cmake plaingrad.pc plaingrad-double.pc)
 $(PACKAGE): FORCE
 	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(PREFIX)' $(VERSION) '$(LIBS)' >$@

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,7 +35,7 @@ struct GradcheckResult {
 // f must be a function of its inputs alone (dropout: with a fixed rng). Its output, of any shape, is
 // multiplied by a random tensor and summed: a plain sum would prove nothing for softmax, where its gradient
 // is 0. Every element of every input is checked.
-GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+GradcheckResult gradcheck(FunctionRef<Tensor(const std::vector<Tensor>&)> f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 
 }  // namespace plaingrad::autograd

@@ -125,10 +125,8 @@ void GradSink::pass(const Tensor& dout) const {
 Saved::Saved(Ref<Storage> storage, const Shape& shape)
     : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}
 
-bool Saved::is_current() const { return storage_->version == version_; }
-
 const Real* Saved::data() const {
-    check(is_current(), "[backward] a tensor of shape ", shape_,
+    check(storage_->version == version_, "[backward] a tensor of shape ", shape_,
           " was changed after forward had used it; change parameters after backward, or run forward again");
     return Tensor(shape_, storage_).data();  // throws if it has no plain numbers
 }
@@ -138,10 +136,8 @@ Tensor Saved::tensor() const {
     return Tensor(shape_, storage_);
 }
 
-namespace detail {
-
-Tensor attach(Tensor out, Ref<Node> node) {
-    if (out.numel() <= Node::kShown)
+Tensor Node::attach(Tensor out, Ref<Node> node) {
+    if (out.numel() <= kShown)
         node->value_ = out.storage_;
     if (const OpWatch* watch = OpWatch::active())
         node->layer = watch->layer();
@@ -149,18 +145,15 @@ Tensor attach(Tensor out, Ref<Node> node) {
     return out;
 }
 
-Ref<Node> node_of(const Tensor& tensor) { return tensor.node_; }
-
-std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs) {
+std::vector<Ref<Node>> Node::parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs) {
     if (OpWatch* watch = OpWatch::active())
         watch->see(op, out, inputs);
     std::vector<Ref<Node>> parents;
     if (!NoGrad::active())
         for (const Tensor* input : inputs)
             if (input->needs_grad())
-                parents.push_back(node_of(*input));
+                parents.push_back(input->node());
     return parents;
 }
 
-}  // namespace detail
 }  // namespace plaingrad::autograd

@@ -24,13 +24,6 @@ struct Out;
 }
 
 class Tensor;
-class Node;
-
-namespace detail {
-Tensor attach(Tensor out, Ref<Node> node);
-Ref<Node> node_of(const Tensor& tensor);
-std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs);
-}  // namespace detail
 
 // One operation's place in the graph, or a leaf's.
 class Node : public Counted {
@@ -65,6 +58,10 @@ public:
     // to its memory.
     void add_grad(const Tensor& grad);
 
+    // ---- for with_backward (op.h): the nodes of the inputs that need a gradient; and `out` with this node
+    static std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs);
+    static Tensor attach(Tensor out, Ref<Node> node);
+
     static void release(Node* node);
     static void backward(const Ref<Node>& root, const Tensor& start);
 
@@ -73,7 +70,6 @@ protected:
     virtual void forget() {}            // drops the closure and what it saved
 
 private:
-    friend Tensor detail::attach(Tensor, Ref<Node>);
     bool has_work() const;
     Tensor take_grad();
     void use_up();
@@ -115,7 +111,6 @@ public:
     Saved(Ref<Storage> storage, const Shape& shape);
     const Shape& shape() const { return shape_; }
     int64_t numel() const { return shape_.numel(); }
-    bool is_current() const;  // whether nothing was written to it since
     const Real* data() const;
     Tensor tensor() const;  // outside of the graph
 

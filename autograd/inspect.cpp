@@ -53,7 +53,7 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
         Ref<Node> node;
         std::string indent, branch;
     };
-    std::vector<Line> waiting = {{detail::node_of(root), "", ""}};
+    std::vector<Line> waiting = {{root.node(), "", ""}};
     std::unordered_map<const Node*, std::size_t> numbers;
     for (; !waiting.empty() && lines > 0; --lines) {
         const Line line = std::move(waiting.back());
@@ -91,7 +91,7 @@ const std::string* OpWatch::name_of(const Ref<Node>& node) const {
 void OpWatch::see(const char* op, const Tensor& out, List<const Tensor*> inputs) {
     layer_ = parent(last_layer_);
     for (const Tensor* input : inputs)
-        if (const std::string* name = name_of(detail::node_of(*input)))
+        if (const std::string* name = name_of(input->node()))
             layer_ = last_layer_ = parent(*name);
     after_forward(op, out, inputs);
 }

@@ -36,7 +36,7 @@ public:
     template <class Named>
     explicit OpWatch(const std::vector<Named>& parameters) : OpWatch() {
         for (const Named& parameter : parameters)
-            names_.emplace_back(detail::node_of(parameter.tensor), parameter.name);
+            names_.emplace_back(parameter.tensor.node(), parameter.name);
     }
     virtual ~OpWatch() { active_ = before_; }
 

@@ -50,23 +50,17 @@ private:
 
 }  // namespace detail
 
-// What the kernels call f.
-inline kernels::Unary unary_of(Activation f) {
-    check(f >= Activation::relu && f < Activation::count, "[Activation] there is no activation ", int(f));
-    return kernels::unary_of(f);
-}
-
 // Every op ends with this call. It returns `out`, and attaches a node if an input needs a gradient and no
 // NoGrad is active. `op` is the op's name, a literal. `backward(const Tensor& dout)` writes into the `sink()`
 // of each input that has one. It must not capture `out`: a reference cycle would leak both. Capture
 // `out.save()` instead.
 template <class Backward>
 Tensor with_backward(const char* op, Tensor out, List<const Tensor*> inputs, Backward backward) {
-    std::vector<Ref<Node>> parents = detail::parents_of(op, out, inputs);
+    std::vector<Ref<Node>> parents = Node::parents_of(op, out, inputs);
     if (parents.empty())
         return out;
     Ref<Node> node(new detail::OpNode<Backward>(op, out.shape(), std::move(parents), std::move(backward)));
-    return detail::attach(std::move(out), std::move(node));
+    return Node::attach(std::move(out), std::move(node));
 }
 
 }  // namespace plaingrad::autograd

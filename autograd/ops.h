@@ -11,9 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "autograd/base/activation.h"
+#include "autograd/base/kinds.h"
 #include "autograd/base/list.h"
-#include "autograd/base/precision.h"
 #include "autograd/base/random.h"
 #include "autograd/tensor.h"
 #include "autograd/tokens.h"
@@ -59,7 +58,7 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 // ---------------------------------------------------------------------------------------- products
 
 // Every op that multiplies matrices does so in the precision of the thread: float32 unless a
-// UsePrecision (base/precision.h) says bf16. That rounds both factors of each product, forward and backward.
+// UsePrecision (base/kinds.h) says bf16. That rounds both factors of each product, forward and backward.
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).

@@ -89,7 +89,7 @@ Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
 Tensor silu(const Tensor& x) { return unary("silu", Unary::silu, x); }
 Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
 Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
-Tensor activation(const Tensor& x, Activation f) { return unary("activation", unary_of(f), x); }
+Tensor activation(const Tensor& x, Activation f) { return unary("activation", kernels::unary_of(f), x); }
 
 // out = x        dx = dout, rounded
 Tensor gradient_to_bf16(const Tensor& x) {

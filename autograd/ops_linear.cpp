@@ -20,13 +20,6 @@ struct Product {
     bool transposed = false;
 };
 
-struct Sinks {
-    GradSink dx, dw, dbias;
-    Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
-        : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
-    bool any() const { return dx || dw || dbias; }
-};
-
 int64_t rows_of(const Tensor& x) { return x.shape().without(-1).numel(); }
 
 void gemm(Gemm g, Precision p, const Tensor& a, const Real* b, kernels::Out c) {
@@ -49,35 +42,45 @@ Tensor forward(const Product& p, const Tensor& x, const Tensor& w, const Tensor&
     return y;
 }
 
-// dx (M, K) = d (M, N) @ wᵀ
-void backward_of_x(const Product& p, const Tensor& d, const Saved& w, kernels::Out dx) {
-    const int64_t n = d.size(-1), ldw = w.shape()[1], k = p.transposed ? ldw : w.shape()[0];
-    Gemm product = {.m = rows_of(d), .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k};
-    product.b_transposed = !p.transposed;
-    gemm(product, p.precision, d, w.data(), dx);
-}
+// What the gradients of a layer x @ w + bias need, but x, which some layers compute again.
+struct Layer {
+    Layer(const Product& product, const Tensor& x, const Tensor& weight, const Tensor& bias)
+        : p(product), dx(x.sink()), dw(weight.sink()), dbias(bias.sink()), w(weight.save()) {}
+    bool wants_any() const { return dx || dw || dbias; }
 
-// Of d (M, N), the gradient of x (M, K) @ w + bias:
-// dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
-void backward(const Product& p, const Tensor& x, const Saved& w, const Tensor& d, const Sinks& to) {
-    const int64_t m = rows_of(d), n = d.size(-1), k = x.size(-1);
-    if (to.dx)
-        backward_of_x(p, d, w, to.dx.open());
-    if (to.dw && p.transposed)
-        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, p.precision, d,
-             x.data(), to.dw.open());
-    if (to.dw && !p.transposed)
-        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = n, .a_transposed = true}, p.precision, x,
-             d.data(), to.dw.open());
-    if (to.dbias)
-        kernels::cpu().sum({1, m, n}, 1, d.data(), to.dbias.open());
-}
+    // dx (M, K) = d (M, N) @ wᵀ
+    void backward_of_x(const Tensor& d, kernels::Out to) const {
+        const int64_t n = d.size(-1), ldw = w.shape()[1], k = p.transposed ? ldw : w.shape()[0];
+        Gemm product = {.m = rows_of(d), .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k};
+        product.b_transposed = !p.transposed;
+        gemm(product, p.precision, d, w.data(), to);
+    }
+
+    // Of d (M, N), the gradient of x (M, K) @ w + bias:
+    // dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
+    void backward(const Tensor& x, const Tensor& d) const {
+        const int64_t m = rows_of(d), n = d.size(-1), k = x.size(-1);
+        if (dx)
+            backward_of_x(d, dx.open());
+        if (dw && p.transposed)
+            gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, p.precision, d,
+                 x.data(), dw.open());
+        if (dw && !p.transposed)
+            gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = n, .a_transposed = true}, p.precision, x,
+                 d.data(), dw.open());
+        if (dbias)
+            kernels::cpu().sum({1, m, n}, 1, d.data(), dbias.open());
+    }
+
+    Product p;
+    GradSink dx, dw, dbias;
+    Saved w;
+};
 
 Tensor affine(const char* op, const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias) {
-    return with_backward(op, forward(p, x, w, bias), {&x, &w, &bias},
-                         [p, to = Sinks(x, w, bias), x = x.save(), w = w.save()](const Tensor& dy) {
-                             backward(p, x.tensor(), w, dy, to);
-                         });
+    return with_backward(
+        op, forward(p, x, w, bias), {&x, &w, &bias},
+        [layer = Layer(p, x, w, bias), x = x.save()](const Tensor& dy) { layer.backward(x.tensor(), dy); });
 }
 
 void check_linear(const char* op, const Shape& x, const Tensor& weight, const Tensor& bias,
@@ -111,11 +114,18 @@ Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bi
 // functions keep a second tensor of the hidden size, the largest of a layer.
 namespace {
 
+// f(x w + bias), or gated, g | u = x w + bias, f(g) u; and what backward needs of it.
 struct Hidden {
-    Tensor values, kept;  // f(x w + bias), and what backward needs of it
+    Tensor values, kept;
 };
 
-Hidden hidden(const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias, Unary f) {
+Hidden hidden(const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias, Activation activation,
+              bool gated = false) {
+    const Unary f = kernels::unary_of(activation);
+    if (gated) {
+        const Tensor gu = forward(p, x, w, bias);  // (..., 2*N)
+        return {glu(gu, activation), gu};
+    }
     if (f == Unary::relu || NoGrad::active()) {
         const Tensor values = forward(p, x, w, bias, &f);
         return {values, values};
@@ -131,16 +141,15 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
     check_linear("linear_activation", x.shape(), weight, bias);
     if (Plain::active())
         return plain::linear_activation(x, weight, bias, activation);
-    const Unary f = unary_of(activation);
     const Product p = {UsePrecision::active()};
-    const Hidden y = hidden(p, x, weight, bias, f);
+    const Hidden y = hidden(p, x, weight, bias, activation);
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
-                         [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
+                         [f = kernels::unary_of(activation), layer = Layer(p, x, weight, bias), x = x.save(),
                           kept = y.kept.save()](const Tensor& dy) {
                              Tensor d = Tensor::uninitialized(dy.shape());  // (..., N)
                              kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
                                                            {d.mutable_data()});
-                             backward(p, x.tensor(), w, d, to);
+                             layer.backward(x.tensor(), d);
                          });
 }
 
@@ -150,7 +159,7 @@ Tensor glu(const Tensor& x, Activation activation) {
     check(x.rank() >= 1 && x.size(-1) % 2 == 0, "[glu] x is ", x.shape(), "; it must be g | u, (..., 2*N)");
     if (Plain::active())
         return plain::glu(x, activation);
-    const Unary f = unary_of(activation);
+    const Unary f = kernels::unary_of(activation);
     const int64_t n = x.size(-1) / 2;
     Tensor h = Tensor::uninitialized(x.shape().with(-1, n));
     kernels::cpu().glu(f, rows_of(x), n, x.data(), h.mutable_data());
@@ -159,70 +168,60 @@ Tensor glu(const Tensor& x, Activation activation) {
     });
 }
 
-// ---- two layers: out = h @ w2 + b2
+// ---- two layers: h = f(x @ w1 + b1), or gated as above, out = h @ w2 + b2
 //
 // They exist to save memory: for backward the composition keeps h and the input of f, these ops only one of
 // them.
-
-// dh = dout @ w2ᵀ
-static Tensor backward_of_h(const Product& p, Tensor& h, const Saved& w2, const Tensor& dout) {
-    const Shape shape = h.shape();
-    h = {};                                          // dh can have its memory
-    const Tensor dh = Tensor::uninitialized(shape);  // (..., d_ff)
-    backward_of_x(p, dout, w2, {dh.mutable_data()});
-    return dh;
-}
-
-// h = f(x @ w1 + b1)        d = dh f', then as in linear
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation activation) {
-    check_linear("feed_forward", x.shape(), w1, b1);
-    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
-    if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, activation);
-    const Unary f = unary_of(activation);
+//
+// dh = dout @ w2ᵀ, d = dh f' or as in glu, then as in linear
+static Tensor two_layers(const char* op, bool gated, const Tensor& x, const Tensor& w1, const Tensor& b1,
+                         const Tensor& w2, const Tensor& b2, Activation activation) {
     const Product p = {UsePrecision::active()};
-    const Hidden first = hidden(p, x, w1, b1, f);         // (..., d_ff)
-    const Tensor out = forward(p, first.values, w2, b2);  // (..., N)
+    const Hidden first = hidden(p, x, w1, b1, activation, gated);  // (..., d_ff)
+    const Tensor out = forward(p, first.values, w2, b2);           // (..., N)
     return with_backward(
-        "feed_forward", out, {&x, &w1, &b1, &w2, &b2},
-        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
-         w2 = w2.save(), kept = first.kept.save()](const Tensor& dout) {
-            Tensor h = f == Unary::relu ? kept.tensor() : autograd::activation(kept.tensor(), activation);
-            backward(p, h, w2, dout, to2);
-            if (!to1.any())  // then x may have changed
+        op, out, {&x, &w1, &b1, &w2, &b2},
+        [gated, activation, layer1 = Layer(p, x, w1, b1), layer2 = Layer(p, {}, w2, b2), x = x.save(),
+         kept = first.kept.save()](const Tensor& dout) {
+            const Unary f = kernels::unary_of(activation);
+            const Tensor before = kept.tensor();
+            Tensor h = gated              ? glu(before, activation)
+                       : f == Unary::relu ? before
+                                          : autograd::activation(before, activation);  // (..., d_ff)
+            layer2.backward(h, dout);
+            if (!layer1.wants_any())  // then x may have changed
                 return;
-            const Tensor d = backward_of_h(p, h, w2, dout);  // (..., d_ff): dh, and then d
-            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
-            backward(p, x.tensor(), w1, d, to1);
+            const Shape shape = h.shape();
+            h = {};                                                               // dh can have its memory
+            const Tensor dh = Tensor::uninitialized(shape);                       // (..., d_ff)
+            const Tensor d = gated ? Tensor::uninitialized(before.shape()) : dh;  // (..., 2*d_ff), or d_ff
+            layer2.backward_of_x(dout, {dh.mutable_data()});
+            if (gated)
+                kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), before.data(), dh.data(),
+                                            {d.mutable_data()});
+            else
+                kernels::cpu().unary_backward(f, d.numel(), before.data(), dh.data(), {d.mutable_data()});
+            layer1.backward(x.tensor(), d);
         });
 }
 
-// g | u = x @ w1 + b1, h = f(g) u        dg and du as in glu, then as in linear
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, f);
+    return two_layers("feed_forward", false, x, w1, b1, w2, b2, f);
+}
+
 Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation activation) {
+                          const Tensor& b2, Activation f) {
     check_linear("gated_feed_forward", x.shape(), w1, b1);
     check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
     check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
     if (Plain::active())
-        return plain::gated_feed_forward(x, w1, b1, w2, b2, activation);
-    const Unary f = unary_of(activation);
-    const Product p = {UsePrecision::active()};
-    const Tensor gu = forward(p, x, w1, b1);                     // (..., 2*d_ff)
-    const Tensor out = forward(p, glu(gu, activation), w2, b2);  // (..., N)
-    return with_backward("gated_feed_forward", out, {&x, &w1, &b1, &w2, &b2},
-                         [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(),
-                          w1 = w1.save(), w2 = w2.save(), gu = gu.save()](const Tensor& dout) {
-                             Tensor h = glu(gu.tensor(), activation);
-                             backward(p, h, w2, dout, to2);
-                             if (!to1.any())  // then x may have changed
-                                 return;
-                             const Tensor dh = backward_of_h(p, h, w2, dout);     // (..., d_ff)
-                             const Tensor d = Tensor::uninitialized(gu.shape());  // (..., 2*d_ff)
-                             kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), gu.data(), dh.data(),
-                                                         {d.mutable_data()});
-                             backward(p, x.tensor(), w1, d, to1);
-                         });
+        return plain::gated_feed_forward(x, w1, b1, w2, b2, f);
+    return two_layers("gated_feed_forward", true, x, w1, b1, w2, b2, f);
 }
 
 }  // namespace plaingrad::autograd

@@ -7,10 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "autograd/base/address_sanitizer.h"
 #include "autograd/base/check.h"
-#include "autograd/base/guarded_by.h"
 #include "autograd/base/system.h"
+#include "autograd/base/tools.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "autograd/base/precision.h"
+#include "autograd/base/kinds.h"
 #include "autograd/base/real.h"
 #include "autograd/base/shape.h"
 

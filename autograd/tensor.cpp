@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "autograd/base/check.h"
-#include "autograd/base/parallel.h"
 #include "autograd/base/random.h"
 #include "autograd/kernels/kernels.h"
 
@@ -28,8 +27,7 @@ Tensor Tensor::from(const Shape& shape, List<Real> values) {
 }
 
 // On all threads: GPT-2's 124 million normal numbers take seconds.
-Tensor Tensor::from_function(const Shape& shape, const std::function<double(uint64_t i)>& f) {
-    check(static_cast<bool>(f), "[Tensor::from_function] a function is needed: got an empty one");
+Tensor Tensor::from_function(const Shape& shape, FunctionRef<double(uint64_t i)> f) {
     Tensor out = uninitialized(shape);
     parallel_for(0, out.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
@@ -59,19 +57,13 @@ Tensor Tensor::randn(const Shape& shape, const Rng& rng) {
     return from_function(shape, [&](uint64_t i) { return rng.normal(i); });
 }
 
-namespace {
-
-constexpr const char* kEmpty =
+static constexpr const char* kEmpty =
     "this tensor is empty: it was made by Tensor() and never assigned, or moved from";
-
-}  // namespace
-
-const Ref<Storage>& Tensor::no_storage() { throw Error(join("[Tensor] ", kEmpty)); }
 
 const Real* Tensor::no_data() const {
     check(!defined(), "[Tensor] this weight ", shape_, " is packed for decoding: only linear layers and ",
           "look-ups can read it; load the model again, without packing it, to train, change or save it");
-    no_storage();
+    throw Error(join("[Tensor] ", kEmpty));
 }
 
 Real* Tensor::mutable_data() const {
@@ -95,7 +87,7 @@ Tensor& Tensor::require_grad(bool wanted) {
     if (wanted)
         data();  // throws if it is packed
     if (!node_ && wanted)
-        *this = detail::attach(*this, Ref<Node>(new Node("leaf", shape_, {})));
+        *this = Node::attach(*this, Ref<Node>(new Node("leaf", shape_, {})));
     if (node_)
         node_->set_wanted(wanted);
     return *this;
@@ -128,6 +120,11 @@ void Tensor::backward(const Tensor& start) const {
     check(needs_grad(),
           "[backward] nothing here needs a gradient; call require_grad() on a leaf before forward");
     Node::backward(node_, start);
+}
+
+Saved Tensor::save() const {
+    check(defined(), "[Tensor] ", kEmpty);
+    return Saved(storage_, shape_);
 }
 
 Tensor Tensor::detach() const { return Tensor(shape_, storage_); }

@@ -20,11 +20,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <vector>
 
 #include "autograd/base/list.h"
+#include "autograd/base/parallel.h"
 #include "autograd/base/shape.h"
 #include "autograd/graph.h"
 #include "autograd/storage.h"
@@ -46,7 +46,7 @@ public:
     // Throws Error unless there are exactly shape.numel() values.
     static Tensor from(const Shape& shape, List<Real> values);
     // Element i is f(i), in row-major order; f is called from several threads.
-    static Tensor from_function(const Shape& shape, const std::function<double(uint64_t i)>& f);
+    static Tensor from_function(const Shape& shape, FunctionRef<double(uint64_t i)> f);
     // begin, begin + step, ... before end, in one dimension. Throws Error for a step of 0.
     static Tensor arange(double begin, double end, double step = 1);
     static Tensor arange(double end) { return arange(0, end); }
@@ -107,22 +107,19 @@ public:
     Storage* memory() const { return storage_.get(); }
 
     // ---- for those who write ops (see op.h)
-    Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
+    Saved save() const;
     // Whether no other handle, and no backward, refers to this memory: an op that is given the last handle of
     // its input may write its output there.
     bool is_unshared() const { return defined() && storage_->references == 1; }
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
-    const Node* node() const { return node_.get(); }  // nullptr outside of the graph
+    const Ref<Node>& node() const { return node_; }  // empty outside of the graph
 
 private:
     Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
-    [[noreturn]] static const Ref<Storage>& no_storage();
     [[noreturn]] const Real* no_data() const;
 
     friend class Node;
     friend class Saved;
-    friend Tensor detail::attach(Tensor, Ref<Node>);
-    friend Ref<Node> detail::node_of(const Tensor&);
 
     Shape shape_;
     Ref<Storage> storage_;

@@ -81,7 +81,7 @@ void pack(const Tensor& weight, bool transposed) {
 }
 
 void multiply(kernels::Gemm g, Precision p, const Real* a, const Tensor& weight, Real* c) {
-    const kernels::Products& products = kernels::cpu().products(p);  // throws if there is no such precision
+    const kernels::Products& products = kernels::cpu().products(p);
     const auto packed = packed_for(form_of(weight, g.b_transposed, p), weight);
     g.b_packed = packed != nullptr;
     products.gemm(g, a, g.b_packed ? packed->numbers->data : weight.data(), c);

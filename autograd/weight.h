@@ -12,7 +12,7 @@
 //
 // The bits of the results are the same. The price is memory: the copy comes on top of the weight, and stays
 // with it until the weight is written to or gone. In float32 it takes as much again. In bfloat16
-// (base/precision.h) it takes half as much, and half the time to read, from which a single row gains, too. A
+// (base/kinds.h) it takes half as much, and half the time to read, from which a single row gains, too. A
 // weight has one copy: products that want it in another form, or another precision, in turn pack it each
 // time.
 //

@@ -25,13 +25,9 @@ std::vector<Projection> projections(const char* layer, int64_t d_model, int64_t 
     return {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}};
 }
 
-Linear joint(int64_t d_model, const std::vector<Projection>& projections, const Rng& rng,
-             const MultiHeadOptions& o) {
-    return side_by_side(d_model, projections, rng, {.bias = o.bias, .init = o.init});
-}
-
-Linear output_projection(int64_t width, int64_t d_model, const Rng& rng, const MultiHeadOptions& o) {
-    return Linear(width, d_model, rng.fork("out_proj"), {.bias = o.bias && o.out_bias, .init = o.init});
+LinearOptions linear_options(const MultiHeadOptions& o) { return {.bias = o.bias, .init = o.init}; }
+LinearOptions output_options(const MultiHeadOptions& o) {
+    return {.bias = o.bias && o.out_bias, .init = o.init};
 }
 
 template <class Attention>
@@ -77,8 +73,9 @@ Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pas
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
                                        const MultiHeadOptions& o)
-    : in_proj(joint(d_model, projections("MultiHeadAttention", d_model, n_heads_, o), rng, o)),
-      out_proj(output_projection(n_heads_ * head_dim(d_model, n_heads_, o), d_model, rng, o)),
+    : in_proj(side_by_side(d_model, projections("MultiHeadAttention", d_model, n_heads_, o), rng,
+                           linear_options(o))),
+      out_proj(n_heads_ * head_dim(d_model, n_heads_, o), d_model, rng.fork("out_proj"), output_options(o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}
@@ -94,12 +91,13 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
 }
 
 CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng, const MultiHeadOptions& o)
-    : q_proj(joint(d_model, {projections("CrossAttention", d_model, n_heads_, o)[0]}, rng, o)),
-      kv_proj(joint(d_model,
-                    {projections("CrossAttention", d_model, n_heads_, o)[1],
-                     projections("CrossAttention", d_model, n_heads_, o)[2]},
-                    rng, o)),
-      out_proj(output_projection(q_proj.weight->size(1), d_model, rng, o)),
+    : q_proj(side_by_side(d_model, {projections("CrossAttention", d_model, n_heads_, o)[0]}, rng,
+                          linear_options(o))),
+      kv_proj(side_by_side(d_model,
+                           {projections("CrossAttention", d_model, n_heads_, o)[1],
+                            projections("CrossAttention", d_model, n_heads_, o)[2]},
+                           rng, linear_options(o))),
+      out_proj(q_proj.weight->size(1), d_model, rng.fork("out_proj"), output_options(o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}

@@ -13,26 +13,17 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
 }
 
 constexpr double kSmallDeviation = 0.02;
+static bool is_small(Init init) { return init == Init::bert || init == Init::gpt2; }
 
 static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
 static double xavier_bound(int64_t in, int64_t out) { return std::sqrt(6.0 / static_cast<double>(in + out)); }
 
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
-    switch (init) {
-        case Init::xavier:
-            return uniform(shape, xavier_bound(in, out), rng);
-        case Init::normal:
-            return normal(shape, inverse_root(in), rng);
-        case Init::bert:
-        case Init::gpt2:
-            return normal(shape, kSmallDeviation, rng);
-        case Init::none:
-            return Tensor::uninitialized(shape);
-        case Init::pytorch:
-        case Init::count:
-            break;
-    }
-    return uniform(shape, inverse_root(in), rng);
+    if (init == Init::none)
+        return Tensor::uninitialized(shape);
+    if (init == Init::xavier || init == Init::pytorch)
+        return uniform(shape, init == Init::xavier ? xavier_bound(in, out) : inverse_root(in), rng);
+    return normal(shape, is_small(init) ? kSmallDeviation : inverse_root(in), rng);
 }
 
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
@@ -52,8 +43,11 @@ void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_lay
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng) {
     if (init == Init::none)
         return Tensor::uninitialized({count, d});
-    const bool small = init == Init::bert || init == Init::gpt2;
-    return normal({count, d}, small ? kSmallDeviation : init == Init::pytorch ? 1 : inverse_root(d), rng);
+    return normal({count, d},
+                  is_small(init)          ? kSmallDeviation
+                  : init == Init::pytorch ? 1
+                                          : inverse_root(d),
+                  rng);
 }
 
 }  // namespace plaingrad::nn

@@ -210,24 +210,6 @@ std::vector<NamedModule> modules(const M& module) {
     return std::move(collector.modules);
 }
 
-// Calls f(name, module) for each module of type M in `root`, itself included. If `root` is not const, f may
-// change them.
-//     for_each_module<Norm>(model, [](const std::string&, Norm& norm) { norm.eps = 1e-6f; });
-template <Module M, Module Root, class F>
-void for_each_module(Root& root, const F& f) {
-    using Found = std::conditional_t<std::is_const_v<Root>, const M, M>;
-    struct Finder : Visitor {
-        explicit Finder(const F& f_) : f(f_) {}
-        const F& f;
-        // Its visit is const and serves for both; the module is part of `root`, and so const only if that is.
-        void enter(const NamedModule& m) override {
-            if (m.info == typeid(M))
-                f(m.name, *static_cast<Found*>(const_cast<void*>(m.address)));
-        }
-    } finder(f);
-    finder("", root);
-}
-
 // The modules and parameters, a line each, with types and shapes.
 template <Module M>
 std::string describe(const M& module) {

@@ -27,10 +27,6 @@ namespace plaingrad::nn {
 // soon as its numbers are complete, and never has more than one in float32. Throws Error if it is packed in
 // the other precision.
 inline void pack_weight(const NamedParameter& p) {
-    const bool other = autograd::is_packed(p.tensor) &&
-                       p.tensor.memory()->packed->form.precision != autograd::UsePrecision::active();
-    autograd::check(!other, "[pack_weight] ", p.name,
-                    " is packed in the other precision; load the model again to pack it in this one");
     if (p.is_matrix || p.is_table)
         autograd::pack(p.tensor, p.is_table);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/kit/text.h"
-#include "autograd/base/precision.h"
+#include "autograd/base/kinds.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::kit {

@@ -26,9 +26,8 @@
 #include <vector>
 
 #include "autograd/base/check.h"
-#include "autograd/base/float_control.h"
-#include "autograd/base/guarded_by.h"
 #include "autograd/base/system.h"
+#include "autograd/base/tools.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -58,6 +57,53 @@ void wait_a_little(int64_t tries) {
         std::this_thread::yield();
 }
 
+// The processor's floating-point control register, set to IEEE defaults in each chunk of a parallel_for.
+//
+// A program that was linked with -ffast-math, or a library it loads, may have switched on "flush
+// subnormals to zero" for its threads. Results would then depend on which thread a chunk runs on. Subnormals
+// stay on here, and the thread's own setting comes back afterwards.
+class FloatControl {
+public:
+    FloatControl() : saved_(read()) {
+        if (saved_ != kDefault)
+            write(kDefault);
+    }
+    ~FloatControl() {
+        if (saved_ != kDefault)
+            write(saved_);
+    }
+    FloatControl(const FloatControl&) = delete;
+    FloatControl& operator=(const FloatControl&) = delete;
+
+private:
+#if defined(__x86_64__)
+    using Register = uint32_t;
+    static constexpr Register kDefault = 0x1f80;  // all exceptions masked, nearest, no flushing
+    static constexpr Register kFlags = 0x3f;      // sticky exception flags: of no interest
+    static Register read() {
+        Register r;
+        asm volatile("stmxcsr %0" : "=m"(r) : : "memory");
+        return r & ~kFlags;
+    }
+    static void write(Register r) { asm volatile("ldmxcsr %0" : : "m"(r) : "memory"); }
+#elif defined(__aarch64__)
+    using Register = uint64_t;
+    static constexpr Register kDefault = 0;
+    static Register read() {
+        Register r;
+        asm volatile("mrs %0, fpcr" : "=r"(r) : : "memory");
+        return r;
+    }
+    static void write(Register r) { asm volatile("msr fpcr, %0" : : "r"(r) : "memory"); }
+#else
+    using Register = int;
+    static constexpr Register kDefault = 0;
+    static Register read() { return kDefault; }
+    static void write(Register) {}
+#endif
+    Register saved_;
+};
+
 thread_local bool inside_parallel_for = false;
 
 struct Inside {
@@ -69,7 +115,7 @@ struct Inside {
 // One parallel_for: the chunks, and the index of the next one to take. (An index rather than its begin: each
 // thread takes one too many, and a begin beyond `end` could overflow.)
 struct Job {
-    RangeFunction f;
+    FunctionRef<void(int64_t, int64_t)> f;
     int64_t begin, end, grain;
     int64_t chunks = (end - begin - 1) / grain + 1;
     std::atomic<int64_t> next = 0;
@@ -83,7 +129,7 @@ struct Job {
 
     void work() {
         const FloatControl ieee;
-        inside_parallel_for = true;
+        const Inside inside(true);
         for (int64_t chunk = next++; chunk < chunks; chunk = next++) {
             try {
                 run(chunk);
@@ -94,7 +140,6 @@ struct Job {
                 next = chunks;  // nobody starts another chunk
             }
         }
-        inside_parallel_for = false;
     }
 
     // The first error of all chunks, if there was one.
@@ -206,7 +251,7 @@ Pool*& pool() {
 
 }  // namespace
 
-void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
+void parallel_for(int64_t begin, int64_t end, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) {
     check(grain >= 1, "[parallel_for] chunks must have at least one element: got a grain of ", grain);
     if (begin >= end)
         return;

@@ -9,19 +9,22 @@
 
 namespace plaingrad::autograd {
 
-// A reference to any callable `void(int64_t begin, int64_t end)`. It does not own it.
-class RangeFunction {
+// A reference to any callable, which it does not own: for an argument that is called before the call ends.
+template <class>
+class FunctionRef;
+template <class Result, class... Arguments>
+class FunctionRef<Result(Arguments...)> {
 public:
     template <class F>
-    RangeFunction(const F& f)  // NOLINT: implicit, so that a lambda can be passed as it is
-        : object_(&f), call_([](const void* object, int64_t begin, int64_t end) {
-              (*static_cast<const F*>(object))(begin, end);
+    FunctionRef(const F& f)  // NOLINT: implicit, so that a lambda can be passed as it is
+        : object_(&f), call_([](const void* object, Arguments... arguments) -> Result {
+              return (*static_cast<const F*>(object))(arguments...);
           }) {}
-    void operator()(int64_t begin, int64_t end) const { call_(object_, begin, end); }
+    Result operator()(Arguments... arguments) const { return call_(object_, arguments...); }
 
 private:
     const void* object_;
-    void (*call_)(const void*, int64_t, int64_t);
+    Result (*call_)(const void*, Arguments...);
 };
 
 // Calls f on consecutive chunks of [begin, end), each `grain` long except the last, on any thread in
@@ -31,7 +34,7 @@ private:
 // A nested call from inside f runs on the calling thread if there are several chunks and threads; inside a
 // single chunk it uses all threads. An exception thrown by f is rethrown here, once the other threads have
 // stopped. Throws Error unless grain >= 1.
-void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
+void parallel_for(int64_t begin, int64_t end, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> f);
 
 // How many threads a parallel_for that is called here uses, including the caller's. At start:
 // PLAINGRAD_THREADS if it is set, else the number of processors that this process may run on (its CPU

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "autograd/base/check.h"
-#include "autograd/base/hash.h"
 #include "autograd/base/portable_math.h"
 
 namespace plaingrad::autograd {

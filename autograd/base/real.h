@@ -1,4 +1,6 @@
-// The one number type of the library: float, or double with -DPLAINGRAD_REAL=double.
+// What a build of the library is: its number type, and its version.
+//
+// The one number type is float, or double with -DPLAINGRAD_REAL=double.
 //
 // The double build is the same source. It exists to check gradients: central differences in float
 // are too noisy to tell a right gradient from a slightly wrong one.
@@ -26,5 +28,10 @@ constexpr bool kRealIsDouble = sizeof(Real) == 8;
 namespace {
 [[gnu::used]] const char* const real_link_check = &PLAINGRAD_REAL_SYMBOL;
 }
+
+// Written here and nowhere else: the Makefile, `--version` and the package files read it.
+inline constexpr const char* kVersion = "0.1.0";  // of these headers
+
+const char* version();  // of the library that the program is linked with
 
 }  // namespace plaingrad::autograd

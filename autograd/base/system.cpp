@@ -18,12 +18,6 @@ static std::string machine_name() {
 }
 
 #if defined(__linux__)
-int processors() {
-    cpu_set_t set;  // hardware_concurrency counts what the machine has
-    return sched_getaffinity(0, sizeof set, &set) == 0
-               ? CPU_COUNT(&set)
-               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 int processors(int process) {
     cpu_set_t set;
     return sched_getaffinity(process, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
@@ -41,8 +35,12 @@ void prefer_large_pages(void* memory, std::size_t bytes) { madvise(memory, bytes
 #else
 int processors(int) { return 0; }
 Whereabouts where_this_runs() { return {machine_name(), ""}; }
-int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 void prefer_large_pages(void*, std::size_t) {}
 #endif
+
+int processors() {
+    const int allowed = processors(0);  // to the calling thread
+    return allowed > 0 ? allowed : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 }  // namespace plaingrad::autograd

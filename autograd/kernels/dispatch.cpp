@@ -58,11 +58,11 @@ void add_vectors(std::vector<Candidate>&) {}
 
 // Best first.
 const std::vector<Candidate>& candidates() {
-    static const auto& list = *[] {  // never destroyed, as objects of static duration may compute
-        auto* all = new std::vector<Candidate>;
+    static const std::vector<Candidate> list = [] {
+        std::vector<Candidate> all;
         if (!kRealIsDouble)
-            add_vectors(*all);
-        all->push_back({"baseline", &kernels_baseline, true});
+            add_vectors(all);
+        all.push_back({"baseline", &kernels_baseline, true});
         return all;
     }();
     return list;
@@ -100,23 +100,18 @@ const Kernels*& current() {
 
 }  // namespace
 
-const Products& Kernels::products(Precision p) const {
-    check(p == Precision::float32 || p == Precision::bf16, "[Precision] there is no precision ", int(p));
-    return p == Precision::bf16 ? bf16 : float32;
-}
-
 const Kernels& cpu() { return *current(); }
 
 void use(const char* name) { use(find(name)); }
 void use(const Kernels& kernels) { current() = &kernels; }
 
 const char* const* available() {
-    static const auto& names = *[] {  // never destroyed, for the same reason
-        auto* list = new std::vector<const char*>;
+    static const std::vector<const char*> names = [] {
+        std::vector<const char*> list;
         for (const Candidate& set : candidates())
             if (set.runs_here && set.kernels != nullptr)
-                list->push_back(set.name);
-        list->push_back(nullptr);
+                list.push_back(set.name);
+        list.push_back(nullptr);
         return list;
     }();
     return names.data();

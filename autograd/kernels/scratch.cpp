@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <new>
 
-#include "autograd/base/address_sanitizer.h"
 #include "autograd/base/check.h"
+#include "autograd/base/tools.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd::kernels {

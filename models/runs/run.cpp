@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 
 namespace plaingrad::models {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "autograd/base/check.h"
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {

@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "autograd/base/check.h"
-#include "autograd/base/version.h"
+#include "autograd/base/real.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::nn {

@@ -1,5 +1,5 @@
 // In place of team_mpi.cpp, unless `make MPI=1`.
-#include "autograd/base/version.h"
+#include "autograd/base/real.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::nn {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "autograd/base/version.h"
+#include "autograd/base/real.h"
 #include "models/presets.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"

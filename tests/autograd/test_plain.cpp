@@ -73,7 +73,7 @@ Run run(const OpRow& row) {
     for (const Tensor& input : row.inputs)
         x.push_back(leaf(input));
     const Tensor out = row.call(x);
-    Run result = {{out.detach()}, detail::node_of(out)->op()};
+    Run result = {{out.detach()}, out.node()->op()};
     out.backward(out.rank() == 0 ? Tensor(Real(0.5)) : random(out.shape(), 99));
     for (const Tensor& input : x)
         result.tensors.push_back(input.grad());
@@ -344,7 +344,7 @@ TEST_CASE("plain: of no numbers it is as empty as the fused ops", "[plain]") {
 
 TEST_CASE("plain: the guard affects only its thread and ends with its scope", "[plain]") {
     const Tensor x = leaf(random({3, 5}, 1)), gain = leaf(random({5}, 2)), bias = leaf(random({5}, 3));
-    const auto op = [&] { return std::string(detail::node_of(layer_norm(x, gain, bias))->op()); };
+    const auto op = [&] { return std::string(layer_norm(x, gain, bias).node()->op()); };
     CHECK(op() == "layer_norm");
     {
         const Plain outer;

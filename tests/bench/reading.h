@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "autograd/base/kinds.h"
 #include "autograd/base/parallel.h"
-#include "autograd/base/precision.h"
 #include "autograd/tensor.h"
 #include "tests/bench/measure.h"
 

@@ -1,7 +1,7 @@
 #include "tests/bench/workloads.h"
 
 #include "autograd/base/check.h"
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 #include "models/batch.h"
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"

@@ -151,7 +151,7 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
         {"rotary] base", rotary([nan](auto& r) { r.base = nan; })},
         {"rotary] factor", rotary([](auto& r) { r.factor = 0; })},
         {"rotary] low_frequency_factor", rotary([](auto& r) { r.low_frequency_factor = 4; })},
-        {"rotary] high_frequency_factor", rotary([nan](auto& r) { r.high_frequency_factor = nan; })},
+        {"less than high_frequency_factor", rotary([nan](auto& r) { r.high_frequency_factor = nan; })},
         {"rotary] original_length", rotary([](auto& r) { r.original_length = 0; })},
         {"layers", [](auto& c) { c.n_layers = -1; }},
         {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},

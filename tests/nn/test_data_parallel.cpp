@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
 #include "tests/catch.h"

@@ -18,7 +18,7 @@ mkdir -p "$prefix/lib/pkgconfig" "$prefix/include/plaingrad"  # not ours: they w
 echo theirs >"$prefix/include/plaingrad/theirs"
 make_quietly install
 make_quietly install  # a second time changes nothing
-version=$(sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
+version=$(sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/real.h)
 
 for program in reverse_task toy_translate explain tasks classify fill generate translate report; do
     said=$(cd "$home" && "$prefix/bin/plaingrad-$program" --version)
@@ -64,7 +64,7 @@ label=$("$prefix/bin/plaingrad-classify" predict "$home/others/moods" 'what a lo
 cat >"$home/example.cpp" <<'END'
 #include <iostream>
 
-#include "autograd/base/version.h"
+#include "autograd/base/real.h"
 #include "autograd/ops.h"
 #include "models/families/transformer.h"
 

@@ -155,7 +155,7 @@ kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baselin
 measure_thread_safety() {
     have clang++ tools.thread_safety || return 0
     compiler clang++
-    # What a mutex guards says so (autograd/base/guarded_by.h), and libc++'s mutexes and locks say what they do.
+    # What a mutex guards says so (autograd/base/tools.h), and libc++'s mutexes and locks say what they do.
     libcxx='-stdlib=libc++ -D_LIBCPP_ENABLE_THREAD_SAFETY_ANNOTATIONS'
     echo '#include <mutex>' | clang++ $libcxx -fsyntax-only -x c++ - 2>/dev/null ||
         { echo 'skipped tools.thread_safety libc++ is not installed (make deps-trust)' && return; }

@@ -4,8 +4,8 @@
 #include "apps/kit/program.h"
 #include "apps/kit/text_training.h"
 #include "apps/programs/translate/translate.h"
-#include "autograd/base/hash.h"
 #include "autograd/base/list.h"
+#include "autograd/base/random.h"
 #include "models/text/bleu.h"
 
 namespace plaingrad::translate {

@@ -30,7 +30,7 @@ TEST_CASE("the result has its place in the graph") {
     const Tensor y = square(x);
     exercise.expect(y.needs_grad(), "y has no place in the graph, so no gradient can flow back through it: ",
                     "return with_backward(\"square\", y, {&x}, ...) instead of y");
-    const std::string op = plaingrad::autograd::detail::node_of(y)->op();
+    const std::string op = y.node()->op();
     exercise.expect(op == "square", "y comes from the op ", op,
                     ": write both loops yourself, and name the op ", "\"square\"");
 }

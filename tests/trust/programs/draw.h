@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/base/precision.h"
+#include "autograd/base/kinds.h"
 #include "autograd/base/random.h"
 #include "autograd/ops.h"
 #include "tests/dice.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/base/hash.h"
+#include "autograd/base/random.h"
 #include "autograd/tensor.h"
 
 namespace plaingrad::trust {

@@ -90,7 +90,6 @@ Calls calls_of_layers() {
         CALL(PositionalEncoding(Positions::sinusoidal, 5, 8, kRng)(t({2, 3, 1}))),
         CALL(PositionalEncoding(Positions::learned, 5, 8, kRng)(t({2, 3, 1}))),
         CALL(PositionalEncoding(Positions::sinusoidal, 5, 4, kRng)(t({1, 4}))),
-        CALL(rotary({.scaling = RotaryScaling::count})),
         CALL(Embedding(-1, 4, kRng)),
         CALL(Embedding(4, -1, kRng)),
         CALL(Embedding(4, 2, kRng)(Tokens(1, 1, {4}))),
@@ -114,7 +113,6 @@ Calls calls_of_layers() {
         CALL(FeedForward(-4, 8, kRng)),
         CALL(FeedForward(4, 8, kRng, {.dropout = 1})),
         CALL(FeedForward(4, 8, kRng)(t({2, 3}), kEval)),
-        CALL(FeedForward(4, 8, kRng, {.activation = Activation::count})(t({2, 4}), kEval)),
         CALL(FeedForward(4, 8, kRng, {.gated = true})(t({2, 3}), kEval)),
 
         CALL(PositionalEncoding(Positions::learned, -1, 4, kRng)),
