@@ -11,7 +11,7 @@
 #include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
-#include "autograd/base/version.h"
+#include "autograd/base/real.h"
 #include "autograd/plain.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
