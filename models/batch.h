@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/families/transformer.h"
-#include "models/text/mask_tokens.h"
 #include "models/text/tokenizer.h"
+#include "models/text/training_data.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::models {

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "nn/checkpoint/utf8.h"
 
@@ -42,13 +44,28 @@ private:
     Character first_ = {};
 };
 
+// Words: the runs of characters that are no spaces.
+template <class IsSpace>
+std::vector<std::string_view> split(std::string_view text, const IsSpace& is_a_space) {
+    std::vector<std::string_view> words;
+    bool inside = false;
+    for (const auto& [code, bytes] : Characters(text)) {
+        const bool was_inside = std::exchange(inside, !is_a_space(code));
+        if (inside && !was_inside)
+            words.push_back(bytes);
+        else if (inside)
+            words.back() = {words.back().data(), words.back().size() + bytes.size()};
+    }
+    return words;
+}
+
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems
 bool is_mark(char32_t c);    // M: combines with the letter before it, as an accent does
 bool is_number(char32_t c);  // N: digits, and others such as U+00BD
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char32_t c);  // the property White_Space
 
-// What BERT's tokenizer asks for, see models/text/tokenizer/normalizer.h.
+// What BERT's tokenizer asks for, see models/text/tokenizer/normalizer.cpp.
 bool is_bert_punctuation(char32_t c);  // P, and all signs of ASCII
 bool is_bert_accent(char32_t c);       // Mn: combines, and takes no space
 bool is_bert_control(char32_t c);      // Cc, Cf, Co: control characters, invisible and private ones

@@ -4,7 +4,7 @@
 
 #include "models/families/classifier.h"
 #include "models/families/masked_language_model.h"
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/models.h"

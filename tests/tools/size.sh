@@ -10,13 +10,13 @@ autograd/kernels         3134
 nn                       1341
 nn/checkpoint            1568
 nn/parallel               459
-models                   3202
+models                   3201
 models/hugging_face      1218
-models/text              3671
+models/text              3503
 apps                     7586
-product                 25572
-files                     294
-tests                   57150'
+product                 25403
+files                     282
+tests                   57149'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

@@ -9,7 +9,7 @@
 #include "apps/kit/text_training.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 
 namespace plaingrad::fill {
 

@@ -8,7 +8,7 @@
 #include "models/batch.h"
 #include "models/runs/run.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 namespace plaingrad::translate {
 

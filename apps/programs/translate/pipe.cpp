@@ -39,7 +39,7 @@ private:
         try {
             const auto rule = translator_.tokenizer.is_byte_level() ? models::text::InvalidUtf8::keep
                                                                     : models::text::InvalidUtf8::replace;
-            lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), replaced_, rule));
+            lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), &replaced_, rule));
         } catch (const autograd::Error&) {
             write();  // the lines before it come first
             throw;

@@ -6,7 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
-#include "models/text/tokenizer/bpe.h"
+#include "models/text/tokenizer/model.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
@@ -24,12 +24,8 @@ int32_t WordCounts::add(std::string_view word, int64_t times) {
 }
 
 void WordCounts::add_line(std::string_view line) {
-    for (std::size_t at = 0; at < line.size();) {
-        const std::size_t end = std::min(line.find(' ', at), line.size());
-        if (end > at)
-            add(line.substr(at, end - at));
-        at = end + 1;
-    }
+    for (const std::string_view word : split(line, [](char32_t c) { return c == ' '; }))
+        add(word);
 }
 
 Strings WordCounts::words(int64_t least) const {
@@ -41,10 +37,6 @@ Strings WordCounts::words(int64_t least) const {
 }
 
 namespace {
-
-uint64_t key(int32_t left, int32_t right) {
-    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
-}
 
 // Of two overlapping places, the first one counts: x x x becomes xx x.
 void merge(Ids& word, int32_t left, int32_t right, int32_t merged) {
@@ -110,7 +102,7 @@ private:
         const Ids& word = words_[w].symbols;
         for (std::size_t i = 1; i < word.size(); ++i) {
             const int32_t left = word[i - 1], right = word[i];
-            Pair& pair = pairs_[key(left, right)];
+            Pair& pair = pairs_[PairTable::key(left, right)];
             pair.count += sign * words_[w].count;
             changed_.push_back(&pair);
             const bool may_be_new = sign > 0 && (merged == kAny || left == merged || right == merged);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/text/tokenizer/vocabulary.h"
+#include "models/text/tokenizer/model.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -43,7 +43,7 @@ Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64
 
 // Of words that end in "</w>" with their last character: "low" is l o w</w>.
 Merges learn_word_merges(const WordCounts& words, int64_t merges);
-// Of sequences of bytes, each written in ByteAlphabet (bpe.h). All 256 bytes come first.
+// Of sequences of bytes, each written in ByteAlphabet (model.h). All 256 bytes come first.
 Merges learn_byte_merges(const WordCounts& words, int64_t merges);
 
 // A file of rules as subword-nmt writes it: `#version: 0.2`, then `left right` for each. Reading throws Error
