@@ -111,8 +111,6 @@ Words tokenize_13a(std::string_view text) {
     return split_as_python(line);
 }
 
-BleuOptions moses_bleu() { return {.tokenized = true, .smooth = false}; }
-
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& o) {
     check(!references.empty(), "[bleu] there must be references: got none");

@@ -9,21 +9,17 @@
 
 namespace plaingrad::models::text {
 
-using tokenizer::Bpe;
-using tokenizer::Dropout;
-using tokenizer::Features;
-using tokenizer::Ids;
-using tokenizer::Pipeline;
+using namespace tokenizer;  // NOLINT
 
 Tokenizer::Tokenizer(std::string json, const std::string& where)
     : json_(std::make_shared<const std::string>(std::move(json))),
-      pipeline_(std::make_shared<const Pipeline>(tokenizer::read_pipeline(*json_, where))) {}
+      pipeline_(std::make_shared<const Pipeline>(read_pipeline(*json_, where))) {}
 
 Tokenizer Tokenizer::open(const std::string& folder) {
     const std::string file = nn::checkpoint::in_folder(folder, "tokenizer.json");
-    const tokenizer::TokenizerConfig config(folder);
+    const TokenizerConfig config(folder);
     Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::Json::text_of(file), file)
-                                                 : tokenizer::from_older_files(config);
+                                                 : from_older_files(config);
     all.clean_up_ = config.json["clean_up_tokenization_spaces"].boolean_or(false);
     all.named_ = config.named;
     return all;
@@ -73,8 +69,7 @@ Ids ids_of(const Tokenizer& tokenizer, const Pipeline& all, std::string_view tex
         return ids;
     }
     // Where the ids of the words stand that came before: most come again.
-    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, tokenizer::Hash, std::equal_to<>>
-        places;
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, Hash, std::equal_to<>> places;
     const auto append_word = [&](std::string_view word) {
         constexpr std::size_t kLongest = 64;
         const bool keeps = word.size() <= kLongest && dropout.p == 0;
@@ -173,7 +168,7 @@ std::string Tokenizer::decode(const Ids& ids, const DecodeOptions& options) cons
     std::string text = pipeline_->decoder(tokens(ids, options), options.invalid);
     const bool clean = options.clean_up_tokenization_spaces.value_or(clean_up_) &&
                        !std::holds_alternative<Bpe>(pipeline_->model);
-    return clean ? tokenizer::clean_up(std::move(text)) : text;
+    return clean ? clean_up(std::move(text)) : text;
 }
 
 int64_t Tokenizer::size() const { return std::ssize(pipeline_->tokens); }
@@ -184,7 +179,7 @@ const std::string& Tokenizer::piece(int32_t id) const {
 }
 
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
-    if (const auto* added = tokenizer::found(pipeline_->added.all(), token))
+    if (const auto* added = found(pipeline_->added.all(), token))
         return added->id;
     const auto place = std::find(pipeline_->tokens.begin(), pipeline_->tokens.end(), token);
     return place == pipeline_->tokens.end()
@@ -199,7 +194,7 @@ std::optional<std::string> Tokenizer::named(std::string_view name) const {
 
 std::optional<int32_t> Tokenizer::unknown() const {
     const int32_t id = pipeline_->unk;
-    return id == tokenizer::Vocabulary::kNone ? std::nullopt : std::optional(id);
+    return id == Vocabulary::kNone ? std::nullopt : std::optional(id);
 }
 
 bool Tokenizer::is_byte_level() const { return pipeline_->splitter.byte_level; }
@@ -226,18 +221,18 @@ std::string Tokenizer::Stream::add(int32_t id) {
     tokenizer_.tokens({id}, {});  // throws for an id out of range, before anything changes
     ids_.push_back(id);
     std::string text = waiting();
-    if (text.empty() || tokenizer::unfinished(text) > 0)
+    if (text.empty() || unfinished(text) > 0)
         return "";
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(written_));
     written_ = ids_.size();
-    return tokenizer::replace_invalid_runs(text);
+    return replace_invalid_runs(text);
 }
 
 std::string Tokenizer::Stream::finish() {
     const std::string text = waiting();
     ids_.clear();
     written_ = 0;
-    return tokenizer::replace_invalid_runs(text);
+    return replace_invalid_runs(text);
 }
 
 // ---- where it ends

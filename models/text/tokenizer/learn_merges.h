@@ -3,6 +3,7 @@
 // Units", §3.2. Ties are broken as in the authors' program, subword-nmt.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -16,11 +17,12 @@ public:
     int32_t add(std::string_view word, int64_t times = 1);  // returns its place, new or old
     void add_line(std::string_view line);                   // words separated by spaces
 
-    const std::vector<std::pair<std::string, int64_t>>& all() const { return all_; }
+    const std::deque<std::pair<std::string, int64_t>>& all() const { return all_; }
+    const std::string& word(int32_t place) const { return all_[static_cast<std::size_t>(place)].first; }
     Strings words(int64_t least = 0) const;  // that occur so often
 
 private:
-    std::vector<std::pair<std::string, int64_t>> all_;
+    std::deque<std::pair<std::string, int64_t>> all_;  // whose words stay where they are
     std::unordered_map<std::string, std::size_t> places_;
 };
 

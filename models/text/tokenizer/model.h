@@ -38,9 +38,9 @@ public:
     // id: 0 or more.
     bool add(std::string_view piece, int64_t id, const std::string& where);
 
-    int32_t id(std::string_view piece) const {  // kNone if there is no such piece
+    int32_t id(std::string_view piece, int32_t if_none = kNone) const {
         const auto entry = ids_.find(piece);
-        return entry == ids_.end() ? kNone : entry->second;
+        return entry == ids_.end() ? if_none : entry->second;
     }
     int64_t size() const { return std::ssize(ids_); }
 

@@ -120,9 +120,9 @@ struct TokenizerConfig {
     explicit TokenizerConfig(const std::string& folder);
 
     std::string folder = {};
-    Json json = Json("{}", ""), map = json;                      // the two files
+    Json json = Json("{}", "");                                  // the first of these files
     std::map<std::string, std::string, std::less<>> named = {};  // "bos_token" and so on, and their content
-    std::vector<AddedToken> special_tokens = {};                 // those
+    std::vector<AddedToken> special_tokens = {};                 // those, and "additional_special_tokens"
     std::multimap<int64_t, Json> numbered = {};                  // tokens by their ids
 };
 

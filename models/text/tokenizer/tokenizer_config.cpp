@@ -27,14 +27,19 @@ static AddedToken special(const Json& token) {
 
 TokenizerConfig::TokenizerConfig(const std::string& folder_)
     : folder(folder_), json(read(in_folder(folder, "tokenizer_config.json"))) {
-    if (json["added_tokens_decoder"].is_null())  // else transformers reads no other file
-        map = read(in_folder(folder, "special_tokens_map.json"));
+    // With an added_tokens_decoder transformers reads no other file.
+    const bool whole = !json["added_tokens_decoder"].is_null();
+    const Json map = read(whole ? "" : in_folder(folder, "special_tokens_map.json"));
     for (const char* name :
          {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
         if (const Json token = json[name].is_null() ? map[name] : json[name]; !token.is_null()) {
             special_tokens.push_back(special(token));
             named[name] = special_tokens.back().content;
         }
+    for (const Json* file : {&std::as_const(json), &map})
+        if (const Json more = (*file)["additional_special_tokens"]; !more.is_null())
+            for (const Json& token : more.items())
+                special_tokens.push_back(special(token));
 }
 
 // ---- folders without a tokenizer.json
@@ -177,10 +182,6 @@ Tokenizer from_older_files(TokenizerConfig config) {
                      "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) writes "
                      "tokenizer.json"
                    : "");
-    for (const Json* file : {&config.json, &config.map})
-        if (const Json more = (*file)["additional_special_tokens"]; !more.is_null())
-            for (const Json& token : more.items())
-                config.special_tokens.push_back(special(token));
     // "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, ids by the tokens.
     if (const Json decoder = config.json["added_tokens_decoder"]; !decoder.is_null())
         for (const Json& part : decoder.members())

@@ -33,8 +33,7 @@ Strings Vocabulary::in_order(const std::string& where) const {
 }
 
 void WordLevel::append(std::string_view word, Ids& ids, const Dropout&) const {
-    const int32_t id = words->id(word);
-    ids.push_back(id == Vocabulary::kNone ? unk : id);
+    ids.push_back(words->id(word, unk));
 }
 
 void WordPiece::append(std::string_view word, Ids& ids, const Dropout&) const {
@@ -102,8 +101,7 @@ void Features::append(const Strings& all, Ids& ids, Dropout& dropout) const {
         if (std::ssize(words) < max_words) {
             words.push_back(spelled(word, keep_case));
             add(words.back(), dropout);
-            const int32_t id = vocabulary->id(look(word));
-            ids.push_back(id == Vocabulary::kNone ? unk : id);
+            ids.push_back(vocabulary->id(look(word), unk));
             add(beginning(word), never);
         }
     for (std::size_t i = 1; i < words.size(); ++i)
