@@ -11,7 +11,6 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/hash.h"
-#include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
@@ -117,8 +116,14 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 }
 
 std::vector<std::string> split_words(std::string_view sentence) {
-    const auto words = split(sentence, [](char32_t c) { return c == ' ' || c == '\t'; });
-    return {words.begin(), words.end()};
+    std::vector<std::string> words;
+    constexpr std::string_view space = " \t";
+    for (std::size_t at = sentence.find_first_not_of(space); at != std::string_view::npos;) {
+        const std::size_t end = std::min(sentence.find_first_of(space, at), sentence.size());
+        words.emplace_back(sentence.substr(at, end - at));
+        at = sentence.find_first_not_of(space, end);
+    }
+    return words;
 }
 
 void check_utf8(std::string_view text, const std::string& where, int64_t line) {

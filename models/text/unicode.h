@@ -7,8 +7,6 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "nn/checkpoint/utf8.h"
 
@@ -44,19 +42,18 @@ private:
     Character first_ = {};
 };
 
-// Words: the runs of characters that are no spaces.
-template <class IsSpace>
-std::vector<std::string_view> split(std::string_view text, const IsSpace& is_a_space) {
-    std::vector<std::string_view> words;
-    bool inside = false;
+// Calls word() for each run of characters that are no spaces.
+template <class IsSpace, class Word>
+void split(std::string_view text, const IsSpace& is_a_space, const Word& word) {
+    const char* begin = nullptr;  // of a word
     for (const auto& [code, bytes] : Characters(text)) {
-        const bool was_inside = std::exchange(inside, !is_a_space(code));
-        if (inside && !was_inside)
-            words.push_back(bytes);
-        else if (inside)
-            words.back() = {words.back().data(), words.back().size() + bytes.size()};
+        const bool space = is_a_space(code);
+        if (space && begin != nullptr)
+            word(std::string_view(begin, bytes.data()));
+        begin = space ? nullptr : begin == nullptr ? bytes.data() : begin;
     }
-    return words;
+    if (begin != nullptr)
+        word(std::string_view(begin, text.data() + text.size()));
 }
 
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems

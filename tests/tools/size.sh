@@ -12,9 +12,9 @@ nn/checkpoint            1568
 nn/parallel               459
 models                   3201
 models/hugging_face      1218
-models/text              3487
+models/text              3489
 apps                     7586
-product                 25387
+product                 25389
 files                     282
 tests                   57149'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |

@@ -237,10 +237,7 @@ void Splitter::add(const Json& part) {
     } else if (type == "Metaspace") {
         steps_.push_back(metaspace_from(part, splits));
     } else if (type == "WhitespaceSplit") {
-        steps_.push_back([](std::string_view text, bool, const Word& word) {
-            for (const std::string_view one : split(text, is_space))
-                word(one);
-        });
+        steps_.push_back([](std::string_view text, bool, const Word& word) { split(text, is_space, word); });
     } else if (type == "Joiners") {
         steps_.push_back(joiners);
     } else {
@@ -248,8 +245,8 @@ void Splitter::add(const Json& part) {
             type == "BertPreTokenizer", nn::checkpoint::shown(type),
             " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
         steps_.push_back([](std::string_view text, bool, const Word& word) {  // each sign is a word
-            for (const std::string_view one : split(text, is_space))
-                isolate(one, is_bert_punctuation, false, word);
+            split(text, is_space,
+                  [&](std::string_view some) { isolate(some, is_bert_punctuation, false, word); });
         });
     }
 }
