@@ -24,10 +24,10 @@ std::string clean_line(std::string line, const std::string& where, int64_t* repl
           kLongestLine);
     if (!line.empty() && line.back() == '\r')
         line.pop_back();
-    check(line.find('\0') == line.npos, where, ": this line contains a NUL byte; is this a text file?");
     const std::size_t invalid = find_invalid_utf8(line);
     check(replaced != nullptr || invalid == line.npos, where, ": byte ", invalid + 1,
           " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
+    check(line.find('\0') == line.npos, where, ": this line contains a NUL byte; is this a text file?");
     return rule == InvalidUtf8::keep || invalid == line.npos ? line : replace_invalid_utf8(line, *replaced);
 }
 
