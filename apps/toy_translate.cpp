@@ -140,7 +140,7 @@ void main_program(kit::Options& options) {
     const models::RunFolder folder("toy_translate", s.run, options);  // with --resume, restores s
     const bool built_in = kBuiltIn.contains(s.pairs);
     const auto pairs = built_in ? models::text::pairs_of(kBuiltIn.at(s.pairs), "built in")
-                                : models::text::read_pairs(s.pairs);
+                                : models::text::pairs_of(models::text::read_file(s.pairs), s.pairs);
     const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.pairs);
     const models::Transformer model = kit::new_transformer(
         configure(s, corpus), autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));

@@ -6,6 +6,7 @@
 
 #include "models/families/transformer.h"
 #include "models/text/tokenizer.h"
+#include "models/text/training_data.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::models {

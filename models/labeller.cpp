@@ -7,7 +7,7 @@
 #include "autograd/base/list.h"
 #include "models/saved.h"
 #include "models/text/lines.h"
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::models {

@@ -3,7 +3,6 @@
 #include "models/hugging_face/generation.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/text/stops.h"
 
 namespace plaingrad::models {
 

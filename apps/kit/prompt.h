@@ -32,7 +32,7 @@ void for_each_line(std::istream& in, const std::string& name, const F& f) {
     for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
         const std::string where = autograd::join(name, ":", number);
         int64_t replaced = 0;
-        line = models::text::clean_line(line, where, replaced);
+        line = models::text::clean_line(line, where, &replaced);
         report_replaced(where, replaced);
         f(line, where);
     }

@@ -4,7 +4,7 @@
 
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
-#include "models/text/tokenizer/tokenizer_config.h"
+#include "models/text/tokenizer/pipeline.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::hugging_face {
@@ -113,7 +113,7 @@ void check_others(const Json& json, std::vector<std::string>& notes) {
 
 void note_chat_template(const std::string& folder, std::vector<std::string>& notes) {
     const bool beside = nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "chat_template.jinja"));
-    if (beside || !text::tokenizer::TokenizerConfig::open(folder)["chat_template"].is_null())
+    if (beside || !text::tokenizer::TokenizerConfig(folder).json["chat_template"].is_null())
         notes.push_back(
             autograd::join(beside ? "chat_template.jinja" : "tokenizer_config.json's chat_template",
                            " is not applied: the prompt is the text as given"));

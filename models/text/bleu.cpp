@@ -20,18 +20,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Splits at white space as Python does, for which it includes U+001C to U+001F, the separators of records.
-Words split(std::string_view text) {
+// At white space as Python does, for which it includes U+001C to U+001F, the separators of records.
+Words split_as_python(std::string_view text) {
     Words words;
-    bool inside = false;
-    for (const auto& [code, bytes] : Characters(text)) {
-        const bool space = is_space(code) || (code >= 0x1c && code <= 0x1f);
-        if (!space && !inside)
-            words.emplace_back();
-        if (!space)
-            words.back().append(bytes);
-        inside = !space;
-    }
+    split(
+        text, [](char32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); },
+        [&](std::string_view word) { words.emplace_back(word); });
     return words;
 }
 
@@ -61,15 +55,17 @@ std::string separate(const std::string& line, const Fits& fits, std::string_view
 
 Words words_of(std::string_view line, const BleuOptions& o) {
     const std::string text = o.lower_case ? lower_case(line) : std::string(line);
-    return o.tokenized ? split(text) : tokenize_13a(text);
+    return o.tokenized ? split_as_python(text) : tokenize_13a(text);
 }
 
 using Counts = std::map<Words, int64_t>;
 
-Counts count_ngrams(const Words& words, std::ptrdiff_t n) {
+// Of 1 to 4 words.
+Counts count_ngrams(const Words& words) {
     Counts counts;
-    for (auto first = words.begin(); words.end() - first >= n; ++first)
-        ++counts[Words(first, first + n)];
+    for (auto first = words.begin(); first != words.end(); ++first)
+        for (auto end = first; end != words.end() && end - first < 4;)
+            ++counts[Words(first, ++end)];
     return counts;
 }
 
@@ -82,17 +78,14 @@ void count(BleuScore& sum, const Words& hypothesis, const std::vector<Words>& re
         length(*std::min_element(references.begin(), references.end(), [&](const Words& a, const Words& b) {
             return std::pair(distance(a), length(a)) < std::pair(distance(b), length(b));
         }));
-    for (std::size_t order = 0; order < 4; ++order) {
-        const auto n = static_cast<std::ptrdiff_t>(order) + 1;
-        Counts wanted;  // of each n-gram, the largest count in one reference
-        for (const Words& reference : references)
-            for (const auto& [ngram, times] : count_ngrams(reference, n))
-                wanted[ngram] = std::max(wanted[ngram], times);
-        for (const auto& [ngram, times] : count_ngrams(hypothesis, n)) {
-            sum.totals[order] += times;
-            const auto place = wanted.find(ngram);
-            sum.matches[order] += place == wanted.end() ? 0 : std::min(times, place->second);
-        }
+    Counts wanted;  // of each n-gram, the largest count in one reference
+    for (const Words& reference : references)
+        for (const auto& [ngram, times] : count_ngrams(reference))
+            wanted[ngram] = std::max(wanted[ngram], times);
+    for (const auto& [ngram, times] : count_ngrams(hypothesis)) {
+        sum.totals[ngram.size() - 1] += times;
+        const auto place = wanted.find(ngram);
+        sum.matches[ngram.size() - 1] += place == wanted.end() ? 0 : std::min(times, place->second);
     }
 }
 
@@ -118,10 +111,8 @@ Words tokenize_13a(std::string_view text) {
         line, [](char a, char b) { return is_stop(a) && !is_digit(b); }, " ", "");
     line = separate(
         line, [](char a, char b) { return is_digit(a) && b == '-'; }, "", " ");
-    return split(line);
+    return split_as_python(line);
 }
-
-BleuOptions moses_bleu() { return {.tokenized = true, .smooth = false}; }
 
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& o) {

@@ -21,7 +21,7 @@ struct BleuOptions {
 };
 
 // As in Moses' multi-bleu.perl and fairseq, for text that is in tokens already.
-BleuOptions moses_bleu();
+inline BleuOptions moses_bleu() { return {.tokenized = true, .smooth = false}; }
 
 struct BleuScore {
     double score = 0;                            // 0 .. 100

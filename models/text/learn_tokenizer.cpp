@@ -19,15 +19,12 @@ using Views = std::vector<std::string_view>;
 
 // The vocabulary: the reserved names, which no piece may have, then the pieces.
 static Strings behind_reserved(const Strings& pieces) {
-    Strings all = {"<pad>", "<sos>", "<eos>", "<unk>"};
+    Strings all = kReserved;
     std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(all), [&](const std::string& piece) {
         return std::find(all.begin(), all.begin() + kFirstFreeId, piece) == all.begin() + kFirstFreeId;
     });
     return all;
 }
-
-static const std::string kByteLevel =
-    R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":true})";
 
 // <sos> before a text, but not before two.
 static std::string sos_before(bool wanted) {
@@ -56,10 +53,9 @@ Tokenizer learn_characters(const Views& texts, bool lines) {
 Tokenizer bytes(bool lines) {
     const auto& of_byte = byte_alphabet().character;
     const Strings pieces = behind_reserved({of_byte.begin(), of_byte.end()});
-    return Tokenizer(json_of({.model = bpe_text(R"("type":"BPE")", pieces),
-                              .pre_tokenizer = kByteLevel,
-                              .post_processor = sos_before(lines),
-                              .decoder = kByteLevel}));
+    FileText file = byte_level_text(pieces);
+    file.post_processor = sos_before(lines);
+    return Tokenizer(json_of(file));
 }
 
 // The words of texts, as a tokenizer of this kind splits them.
@@ -87,12 +83,9 @@ Tokenizer learn_words(const Views& texts) {
 static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vector<MergeRule>& rules) {
     pieces = behind_reserved(pieces);
     FileText file;
-    if (o.lower_case)
-        file.normalizer = R"({"type":"Lowercase"})";
     if (o.bytes) {
         pieces.emplace_back("<|endoftext|>");
-        file.model = bpe_text(R"("type":"BPE")", pieces, rules);
-        file.pre_tokenizer = file.decoder = kByteLevel;
+        file = byte_level_text(pieces, rules);
     } else {
         const std::string joiners = R"({"type":"Joiners"})",
                           ends = R"({"type":"BPEDecoder","suffix":"</w>"})";
@@ -104,6 +97,8 @@ static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vec
         file.decoder =
             o.tokenized ? ends : R"({"type":"Sequence","decoders":[)" + ends + "," + joiners + "]}";
     }
+    if (o.lower_case)
+        file.normalizer = R"({"type":"Lowercase"})";
     return Tokenizer(json_of(file), o.codes_file.empty() ? "tokenizer.json" : o.codes_file);
 }
 
@@ -222,7 +217,9 @@ static Strings frequent_characters(const WordCounts& words, int64_t most, int64_
 
 Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_out) {
     Strings pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    const WordCounts words = words_of({text}, Tokenizer(json_of(bert_text(pieces))));
+    FileText splits = bert_text(pieces);
+    splits.added_tokens.clear();  // in this text they are words
+    const WordCounts words = words_of({text}, Tokenizer(json_of(splits)));
     const Strings characters = frequent_characters(words, size - std::ssize(pieces), left_out);
     std::map<std::string, int32_t> places;
     for (const std::string& character : characters)
@@ -240,22 +237,16 @@ Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_ou
             piece.erase(at, 2);
         pieces.push_back(piece);
     }
-    FileText file = bert_text(pieces);
-    for (int32_t id = 0; id < 5; ++id)
-        file.added_tokens.push_back(
-            {.content = pieces[static_cast<std::size_t>(id)], .id = id, .special = true});
-    return Tokenizer(json_of(file));
+    return Tokenizer(json_of(bert_text(pieces)));
 }
 
 Tokenizer learn_byte_pairs(std::string_view text, int64_t merges) {
     Merges all = learn_byte_merges(words_of({text}, bytes()), merges);
     all.symbols.emplace_back("<|endoftext|>");
     const auto end = static_cast<int32_t>(all.symbols.size()) - 1;
-    return Tokenizer(
-        json_of({.model = bpe_text(R"("type":"BPE")", all.symbols, all.rules),
-                 .pre_tokenizer = kByteLevel,
-                 .decoder = kByteLevel,
-                 .added_tokens = {{.content = all.symbols.back(), .id = end, .special = true}}}));
+    FileText file = byte_level_text(all.symbols, all.rules);
+    file.added_tokens = {{.content = all.symbols.back(), .id = end, .special = true}};
+    return Tokenizer(json_of(file));
 }
 
 void save_tokenizer_config(const std::string& folder, const std::string& tokenizer_class, int64_t max_length,

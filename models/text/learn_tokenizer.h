@@ -37,7 +37,7 @@ struct FeatureLearning {
     bool keep_case = false;
     bool first = false;  // each text begins with <sos>
 };
-// What a classifier reads (models/text/tokenizer/features.h). Every text has at most kIdsPerWord ids a word.
+// What a classifier reads (models/text/tokenizer/model.h). Every text has at most kIdsPerWord ids a word.
 constexpr int64_t kIdsPerWord = 4;
 Tokenizer learn_features(const std::vector<std::string>& texts, const FeatureLearning& options);
 

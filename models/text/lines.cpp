@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -20,22 +19,16 @@ using autograd::check;
 using autograd::join;
 using nn::checkpoint::check_file;
 
-std::string clean_line(std::string line, const std::string& where, int64_t& replaced, InvalidUtf8 rule) {
+std::string clean_line(std::string line, const std::string& where, int64_t* replaced, InvalidUtf8 rule) {
     check(line.size() <= kLongestLine, where, ": a line of ", line.size(), " bytes; a sentence has at most ",
           kLongestLine);
     if (!line.empty() && line.back() == '\r')
         line.pop_back();
-    check(line.find('\0') == std::string::npos, where,
-          ": this line contains a NUL byte; is this a text file?");
-    return rule == InvalidUtf8::keep ? line : replace_invalid_utf8(line, replaced);
-}
-
-std::string clean_line(std::string line, const std::string& where) {
     const std::size_t invalid = find_invalid_utf8(line);
-    check(invalid == std::string_view::npos, where, ": byte ", invalid + 1,
+    check(replaced != nullptr || invalid == line.npos, where, ": byte ", invalid + 1,
           " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
-    int64_t replaced = 0;
-    return clean_line(std::move(line), where, replaced);
+    check(line.find('\0') == line.npos, where, ": this line contains a NUL byte; is this a text file?");
+    return rule == InvalidUtf8::keep || invalid == line.npos ? line : replace_invalid_utf8(line, *replaced);
 }
 
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number) {
@@ -85,17 +78,10 @@ std::string read_file(std::FILE* file, const std::string& name) {
     return bytes;
 }
 
-static std::string read_unsized(const std::string& path) {
-    const auto shut = [](std::FILE* f) { std::fclose(f); };
-    const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
-    check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
-    return read_file(file.get(), path);
-}
-
 std::string read_file(const std::string& path) {
-    std::error_code none;  // a pipe, a device, and a file of /proc tell no size
-    const auto size = std::filesystem::file_size(path, none);
-    std::string bytes = none || size == 0 ? read_unsized(path) : nn::checkpoint::read_file(path);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+    check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
+    std::string bytes = read_file(file.get(), path);
     check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }
@@ -106,28 +92,18 @@ void check_unpacked(std::string_view bytes, const std::string& path) {
                    ": this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
 }
 
-// Without a count of what is `replaced`, all must be UTF-8.
-static std::vector<std::string> split_lines(std::string_view text, const std::string& path,
-                                            int64_t* replaced = nullptr, InvalidUtf8 rule = {}) {
+std::vector<std::string> lines_of(std::string_view text, const std::string& path, int64_t* replaced,
+                                  InvalidUtf8 rule) {
     check_unpacked(text, path);
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string line(text.substr(at, end - at)), where = join(path, ":", lines.size() + 1);
-        lines.push_back(replaced != nullptr ? clean_line(line, where, *replaced, rule)
-                                            : clean_line(line, where));
+        lines.push_back(clean_line(std::string(text.substr(at, end - at)), join(path, ":", lines.size() + 1),
+                                   replaced, rule));
         at = end + 1;
     }
     check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
     return lines;
-}
-
-std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
-    return split_lines(text, path);
-}
-
-std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
-    return split_lines(read_file(path), path, &replaced, rule);
 }
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
@@ -177,49 +153,17 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }
 
-SentencePair split_pair(std::string_view line, const std::string& path, int64_t number) {
-    const std::size_t tab = line.find('\t');
-    check(tab != std::string_view::npos, path, ":", number,
-          ": there is no tab; a line must be source<TAB>target",
-          line.find(',') != line.npos ? ", not CSV" : "");
-    check(line.find('\t', tab + 1) == std::string_view::npos, path, ":", number,
-          ": there is more than one tab; a line must be source<TAB>target");
-    return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)), number};
-}
-
-std::vector<SentencePair> read_pairs(const std::string& path) { return pairs_of(read_file(path), path); }
-
-std::vector<SentencePair> pairs_of(std::string_view text, const std::string& path) {
-    std::vector<SentencePair> pairs;
-    int64_t number = 0;
-    for (const std::string& line : lines_of(text, path)) {
-        ++number;
-        if (line.find_first_not_of(" \r") == std::string::npos)
-            continue;
-        pairs.push_back(split_pair(line, path, number));
-        const SentencePair& pair = pairs.back();
-        check(has_text(pair.source), path, ":", number, ": there is no text before the tab");
-        check(has_text(pair.target), path, ":", number, ": there is no text after the tab");
-    }
-    check(!pairs.empty(), path, ": there are no sentence pairs in this file");
-    return pairs;
-}
-
-std::string fingerprint(const std::vector<std::string>& texts) {
-    autograd::Hash hash;
+std::string fingerprint(const std::vector<std::string>& texts, const std::vector<std::vector<int32_t>>& ids) {
+    autograd::Hash hash, tokens;
     for (const std::string& text : texts)
         hash.add(text).add(0x100);  // marks the end of a text
-    return join(texts.size(), " texts, ", hash.value);
-}
-
-std::string fingerprint(const std::vector<std::string>& texts, const std::vector<std::vector<int32_t>>& ids) {
-    autograd::Hash hash;
     for (const std::vector<int32_t>& text : ids) {
-        hash.add(text.size());
+        tokens.add(text.size());
         for (const int32_t id : text)
-            hash.add(static_cast<uint64_t>(id));
+            tokens.add(static_cast<uint64_t>(id));
     }
-    return join(fingerprint(texts), "; tokens ", hash.value);
+    const std::string all = join(texts.size(), " texts, ", hash.value);
+    return ids.empty() ? all : join(all, "; tokens ", tokens.value);
 }
 
 }  // namespace plaingrad::models::text

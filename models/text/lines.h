@@ -26,20 +26,18 @@ void check_unpacked(std::string_view bytes, const std::string& path);
 // A line without its CR. Throws Error naming `where` ("file:line") if it is not UTF-8, if it contains a NUL,
 // or if it is longer than any sentence, and could take hours.
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-std::string clean_line(std::string line, const std::string& where);
-// The same of a line that need not be UTF-8: each byte that cannot be becomes U+FFFD, and is counted; or
-// stays as it is, for models that read bytes.
+//
+// With a count the line need not be UTF-8: each byte that cannot be becomes U+FFFD, and is counted; or stays
+// as it is, for models that read bytes.
 enum class InvalidUtf8 { replace, keep };
-std::string clean_line(std::string line, const std::string& where, int64_t& replaced,
+std::string clean_line(std::string line, const std::string& where, int64_t* replaced = nullptr,
                        InvalidUtf8 rule = InvalidUtf8::replace);
 
 // The lines of a text that was read from a file: without a byte order mark, and without the empty line after
-// the last line break. Throws Error naming the file, and the line if possible, if it is empty, or is not
-// UTF-8 text.
-std::vector<std::string> lines_of(std::string_view text, const std::string& path);
-// All lines of a file, which need not be UTF-8.
-std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
-                                              InvalidUtf8 rule = InvalidUtf8::replace);
+// the last line break. Each is cleaned. Throws Error naming the file, and the line if possible, also if it is
+// empty.
+std::vector<std::string> lines_of(std::string_view text, const std::string& path, int64_t* replaced = nullptr,
+                                  InvalidUtf8 rule = InvalidUtf8::replace);
 
 // The next line of a stream that is `name`, the first one (number 1) without a byte order mark; false at the
 // end. Of a line that is too long only its first kLongestLine + 1 bytes, which clean_line refuses. Throws
@@ -66,23 +64,10 @@ std::size_t edit_distance(const std::string& a, const std::string& b);
 // Whether there is anything but spaces, tabs and CR.
 bool has_text(std::string_view line);
 
-struct SentencePair {
-    std::string source, target;
-    int64_t line = 0;  // in its file, from 1
-};
-// `source<TAB>target`. Throws Error naming `path` and `number` for a line without exactly one tab.
-SentencePair split_pair(std::string_view line, const std::string& path, int64_t number);
-
-// Reads a file with `source<TAB>target` on every line. Skips lines without any text. Throws Error with file
-// and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel, for data
-// that was not written by hand, skips lines with nothing on one side.) pairs_of: of a text from there.
-std::vector<SentencePair> read_pairs(const std::string& path);
-std::vector<SentencePair> pairs_of(std::string_view text, const std::string& path);
-
 // A short text that changes if any byte of the texts changes: a run must resume with the data that it began
 // with.
-std::string fingerprint(const std::vector<std::string>& texts);
-// The same, and what a tokenizer made of them: it may change while the texts stay.
-std::string fingerprint(const std::vector<std::string>& texts, const std::vector<std::vector<int32_t>>& ids);
+// ids: what a tokenizer made of them, which may change while the texts stay.
+std::string fingerprint(const std::vector<std::string>& texts,
+                        const std::vector<std::vector<int32_t>>& ids = {});
 
 }  // namespace plaingrad::models::text

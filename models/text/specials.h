@@ -13,6 +13,10 @@ namespace plaingrad::models::text {
 // The ids that the vocabularies of models/text reserve: no word and no character has one of these.
 enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
 
+inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 // The special ids in a model's configuration. The defaults fit the vocabularies of models/text.
 struct Specials {
     int32_t start = kSos;                // what a decoder reads before a sentence's first token
@@ -22,9 +26,11 @@ struct Specials {
     std::vector<int32_t> never = {kPad, kSos};
 
     // The end of the sentences in the training data. Throws Error if there is none.
-    int32_t end() const;
-    bool is_end(int32_t id) const;
-    bool is_never(int32_t id) const;
+    int32_t end() const {
+        autograd::check(!ends.empty(), "[Specials] there is no end; set `ends` in the configuration");
+        return ends.front();
+    }
+    bool is_end(int32_t id) const { return contains(ends, id); }
 
     template <class Self, class Field>
     static void fields(Self& c, Field& field) {  // see models/config.h
@@ -34,15 +40,5 @@ struct Specials {
         field("never", c.never);
     }
 };
-
-inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-inline int32_t Specials::end() const {
-    autograd::check(!ends.empty(), "[Specials] there is no end; set `ends` in the configuration");
-    return ends.front();
-}
-inline bool Specials::is_end(int32_t id) const { return contains(ends, id); }
-inline bool Specials::is_never(int32_t id) const { return contains(never, id); }
 
 }  // namespace plaingrad::models::text

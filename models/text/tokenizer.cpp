@@ -4,31 +4,24 @@
 #include <unordered_map>
 
 #include "models/text/tokenizer/pipeline.h"
-#include "models/text/tokenizer/tokenizer_config.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
 
-using tokenizer::Bpe;
-using tokenizer::Dropout;
-using tokenizer::Features;
-using tokenizer::Ids;
-using tokenizer::Pipeline;
+using namespace tokenizer;  // NOLINT
 
 Tokenizer::Tokenizer(std::string json, const std::string& where)
     : json_(std::make_shared<const std::string>(std::move(json))),
-      pipeline_(std::make_shared<const Pipeline>(tokenizer::read_pipeline(*json_, where))) {}
+      pipeline_(std::make_shared<const Pipeline>(read_pipeline(*json_, where))) {}
 
 Tokenizer Tokenizer::open(const std::string& folder) {
     const std::string file = nn::checkpoint::in_folder(folder, "tokenizer.json");
+    const TokenizerConfig config(folder);
     Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::Json::text_of(file), file)
-                                                 : tokenizer::from_older_files(folder);
-    const auto config = tokenizer::TokenizerConfig::open(folder);
-    all.clean_up_ = config["clean_up_tokenization_spaces"].boolean_or(false);
-    for (const char* name : tokenizer::TokenizerConfig::kTokens)
-        if (const auto token = config.token(name))
-            all.named_[name] = *token;
+                                                 : from_older_files(config);
+    all.clean_up_ = config.json["clean_up_tokenization_spaces"].boolean_or(false);
+    all.named_ = config.named;
     return all;
 }
 
@@ -36,59 +29,47 @@ void Tokenizer::save(const std::string& folder) const {
     nn::checkpoint::replace_file(nn::checkpoint::in_folder(folder, "tokenizer.json"), *json_);
 }
 
+namespace {
+
 // Added tokens are taken out first, those that are normalized after the normalizer; the rest is split into
 // words.
-void Tokenizer::split(std::string_view text, const Word& word,
-                      const std::function<void(int32_t)>& token) const {
-    const Pipeline& all = *pipeline_;
-    all.added.cut(
-        text, false,
-        [&](std::string_view raw) {
-            const std::string normal = all.normalizer(raw);
-            all.added.cut(
-                normal, true,
-                [&](std::string_view part) {
-                    all.splitter(part, raw.data() == text.data() && part.data() == normal.data(), word);
-                },
-                token);
-        },
-        token);
+template <class Word, class Token>
+void split(const Pipeline& all, std::string_view text, const Word& word, const Token& token) {
+    for (const auto& [raw, id] : all.added.cut(text, false)) {
+        if (raw.empty()) {
+            token(id);
+            continue;
+        }
+        const std::string normal = all.normalizer(raw);
+        for (const auto& [part, inner] : all.added.cut(normal, true))
+            if (part.empty())
+                token(inner);
+            else
+                all.splitter(part, raw.data() == text.data() && part.data() == normal.data(), word);
+    }
 }
-
-std::vector<std::string> Tokenizer::words(std::string_view text) const {
-    std::vector<std::string> all;
-    split(
-        text, [&](std::string_view word) { all.emplace_back(word); }, [](int32_t) {});
-    return all;
-}
-
-namespace {
 
 // The ids of a word, by any model but Features, which reads a whole text.
 void append(const Pipeline& all, std::string_view word, Ids& ids, Dropout& dropout) {
     std::visit(
         [&](const auto& model) {
-            if constexpr (requires { model.append(word, ids); })
-                model.append(word, ids);
-            else if constexpr (requires { model.append(word, ids, dropout); })
+            if constexpr (requires { model.append(word, ids, dropout); })
                 model.append(word, ids, dropout);
         },
         all.model);
 }
 
-}  // namespace
-
-Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const {
+Ids ids_of(const Tokenizer& tokenizer, const Pipeline& all, std::string_view text, Dropout& dropout,
+           bool& cut) {
     Ids ids;
-    if (const Features* features = std::get_if<Features>(&pipeline_->model)) {
-        const std::vector<std::string> all = words(text);
-        cut = std::ssize(all) > features->max_words;
-        features->append(all, ids, dropout);
+    if (const Features* features = std::get_if<Features>(&all.model)) {
+        const std::vector<std::string> words = tokenizer.words(text);
+        cut = std::ssize(words) > features->max_words;
+        features->append(words, ids, dropout);
         return ids;
     }
     // Where the ids of the words stand that came before: most come again.
-    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, tokenizer::Hash, std::equal_to<>>
-        places;
+    std::unordered_map<std::string, std::pair<std::size_t, std::size_t>, Hash, std::equal_to<>> places;
     const auto append_word = [&](std::string_view word) {
         constexpr std::size_t kLongest = 64;
         const bool keeps = word.size() <= kLongest && dropout.p == 0;
@@ -99,12 +80,21 @@ Ids Tokenizer::ids_of(std::string_view text, Dropout& dropout, bool& cut) const 
             return;
         }
         const std::size_t begin = ids.size();
-        append(*pipeline_, word, ids, dropout);
+        append(all, word, ids, dropout);
         if (keeps)
             places.emplace(word, std::pair(begin, ids.size()));
     };
-    split(text, append_word, [&](int32_t id) { ids.push_back(id); });
+    split(all, text, append_word, [&](int32_t id) { ids.push_back(id); });
     return ids;
+}
+
+}  // namespace
+
+std::vector<std::string> Tokenizer::words(std::string_view text) const {
+    std::vector<std::string> all;
+    split(
+        *pipeline_, text, [&](std::string_view word) { all.emplace_back(word); }, [](int32_t) {});
+    return all;
 }
 
 Encoding Tokenizer::encode_texts(const std::vector<std::string_view>& texts,
@@ -117,7 +107,7 @@ Encoding Tokenizer::encode_texts(const std::vector<std::string_view>& texts,
     std::vector<Ids> ids;
     bool cut = false;  // of a classifier's words
     for (const std::string_view text : texts)
-        ids.push_back(ids_of(text, dropout, cut));
+        ids.push_back(ids_of(*this, *pipeline_, text, dropout, cut));
     Encoding all = pipeline_->around(std::move(ids), options.add_special_tokens, options.max_length);
     all.cut = all.cut || cut;
     return all;
@@ -138,7 +128,7 @@ std::vector<std::string> Tokenizer::pieces(std::string_view text) const {
         return all;
     }
     split(
-        text,
+        *pipeline_, text,
         [&](std::string_view word) {
             Ids ids;
             Dropout none;
@@ -178,7 +168,7 @@ std::string Tokenizer::decode(const Ids& ids, const DecodeOptions& options) cons
     std::string text = pipeline_->decoder(tokens(ids, options), options.invalid);
     const bool clean = options.clean_up_tokenization_spaces.value_or(clean_up_) &&
                        !std::holds_alternative<Bpe>(pipeline_->model);
-    return clean ? tokenizer::clean_up(std::move(text)) : text;
+    return clean ? clean_up(std::move(text)) : text;
 }
 
 int64_t Tokenizer::size() const { return std::ssize(pipeline_->tokens); }
@@ -189,7 +179,7 @@ const std::string& Tokenizer::piece(int32_t id) const {
 }
 
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
-    if (const auto* added = tokenizer::found(pipeline_->added.all(), token))
+    if (const auto* added = found(pipeline_->added.all(), token))
         return added->id;
     const auto place = std::find(pipeline_->tokens.begin(), pipeline_->tokens.end(), token);
     return place == pipeline_->tokens.end()
@@ -204,7 +194,7 @@ std::optional<std::string> Tokenizer::named(std::string_view name) const {
 
 std::optional<int32_t> Tokenizer::unknown() const {
     const int32_t id = pipeline_->unk;
-    return id == tokenizer::Vocabulary::kNone ? std::nullopt : std::optional(id);
+    return id == Vocabulary::kNone ? std::nullopt : std::optional(id);
 }
 
 bool Tokenizer::is_byte_level() const { return pipeline_->splitter.byte_level; }
@@ -231,18 +221,45 @@ std::string Tokenizer::Stream::add(int32_t id) {
     tokenizer_.tokens({id}, {});  // throws for an id out of range, before anything changes
     ids_.push_back(id);
     std::string text = waiting();
-    if (text.empty() || tokenizer::unfinished(text) > 0)
+    if (text.empty() || unfinished(text) > 0)
         return "";
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(written_));
     written_ = ids_.size();
-    return tokenizer::replace_invalid_runs(text);
+    return replace_invalid_runs(text);
 }
 
 std::string Tokenizer::Stream::finish() {
     const std::string text = waiting();
     ids_.clear();
     written_ = 0;
-    return tokenizer::replace_invalid_runs(text);
+    return replace_invalid_runs(text);
 }
+
+// ---- where it ends
+
+Stops::Stops(std::vector<std::string> strings) : strings_(std::move(strings)) {
+    for (const std::string& one : strings_)
+        autograd::check(!one.empty(), "[Stops] a string that ends the text must not be empty");
+}
+
+std::string Stops::add(std::string_view piece) {
+    std::string certain;
+    for (std::size_t i = 0; i < piece.size() && !found_; ++i) {
+        held_ += piece[i];
+        std::size_t whole = 0, begun = 0;  // the longest string, and beginning of one, that ends here
+        for (const std::string& one : strings_) {
+            whole = std::max(whole, held_.ends_with(one) ? one.size() : 0);
+            for (std::size_t n = std::min(one.size() - 1, held_.size()); n > begun; --n)
+                if (held_.ends_with(std::string_view(one).substr(0, n)))
+                    begun = n;
+        }
+        found_ = whole > 0;
+        certain += held_.substr(0, held_.size() - (found_ ? whole : begun));
+        held_ = found_ ? "" : held_.substr(held_.size() - begun);
+    }
+    return certain;
+}
+
+std::string Stops::finish() { return std::exchange(held_, ""); }
 
 }  // namespace plaingrad::models::text

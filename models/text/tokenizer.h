@@ -16,7 +16,6 @@
 // leaves out what is not UTF-8.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,7 +30,6 @@ namespace plaingrad::models::text {
 
 namespace tokenizer {
 struct Pipeline;
-struct Dropout;
 }  // namespace tokenizer
 
 struct EncodeOptions {
@@ -124,15 +122,32 @@ public:
     };
 
 private:
-    using Word = std::function<void(std::string_view word)>;
-    void split(std::string_view text, const Word& word, const std::function<void(int32_t)>& token) const;
-    std::vector<int32_t> ids_of(std::string_view text, tokenizer::Dropout& dropout, bool& cut) const;
     std::vector<std::string> tokens(const std::vector<int32_t>& ids, const DecodeOptions& options) const;
 
     std::shared_ptr<const std::string> json_;
     std::shared_ptr<const tokenizer::Pipeline> pipeline_;
     std::map<std::string, std::string, std::less<>> named_;  // of tokenizer_config.json
     bool clean_up_ = false;
+};
+
+// Strings that end a text while it is being written: it ends before the first of them. Its pieces come one
+// after the other, and may cut a string anywhere: so the end of what has come is held back as long as it may
+// be the beginning of such a string. Of several strings the one that is complete first counts; of those that
+// end at the same byte, the longest.
+class Stops {
+public:
+    // Throws Error for an empty string.
+    explicit Stops(std::vector<std::string> strings);
+
+    // What is now known to belong to the text. Once a string was found, nothing does.
+    std::string add(std::string_view piece);
+    bool found() const { return found_; }
+    std::string finish();  // what was held back, if the text ends here
+
+private:
+    std::vector<std::string> strings_;
+    std::string held_;
+    bool found_ = false;
 };
 
 }  // namespace plaingrad::models::text

@@ -42,13 +42,27 @@ private:
     Character first_ = {};
 };
 
+// Calls word() for each run of characters that are no spaces.
+template <class IsSpace, class Word>
+void split(std::string_view text, const IsSpace& is_a_space, const Word& word) {
+    const char* begin = nullptr;  // of a word
+    for (const auto& [code, bytes] : Characters(text)) {
+        const bool space = is_a_space(code);
+        if (space && begin != nullptr)
+            word(std::string_view(begin, bytes.data()));
+        begin = space ? nullptr : begin == nullptr ? bytes.data() : begin;
+    }
+    if (begin != nullptr)
+        word(std::string_view(begin, text.data() + text.size()));
+}
+
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems
 bool is_mark(char32_t c);    // M: combines with the letter before it, as an accent does
 bool is_number(char32_t c);  // N: digits, and others such as U+00BD
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char32_t c);  // the property White_Space
 
-// What BERT's tokenizer asks for, see models/text/tokenizer/normalizer.h.
+// What BERT's tokenizer asks for, see models/text/tokenizer/normalizer.cpp.
 bool is_bert_punctuation(char32_t c);  // P, and all signs of ASCII
 bool is_bert_accent(char32_t c);       // Mn: combines, and takes no space
 bool is_bert_control(char32_t c);      // Cc, Cf, Co: control characters, invisible and private ones

@@ -58,14 +58,14 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
         refused(folder / "secret.tsv", ": cannot be opened: Permission denied\n");
     bad("", ": the file is empty\n");
     bad("\xef\xbb\xbf", ": the file is empty\n");
-    bad("\n\n  \n\r\n", ": there are no sentence pairs in this file\n");
+    bad("\n\n  \n\r\n", ": there is no line with text on both sides\n");
     bad(kGood + "no tab here\n", ":3: there is no tab; a line must be source<TAB>target\n");
     bad("a\tb\n\nc\td\te\n", ":3: there is more than one tab; a line must be source<TAB>target\n");
     bad("a\tb\n\tc\n", ":2: there is no text before the tab\n");
     bad("a\tb\n  \tc\n", ":2: there is no text before the tab\n");
     bad("a\tb\nc\t \r\n", ":2: there is no text after the tab\n");
     bad("c\t\n", ":1: there is no text after the tab\n");
-    bad("\t\n", ":1: there is no text before the tab\n");
+    bad("\t\n", ": there is no line with text on both sides\n");
     bad(std::string("a\tb\nc\0c\td\n", 10), ":2: this line contains a NUL byte; is this a text file?\n");
 
     const std::string not_utf8 = " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8\n";

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "models/families/one_stack.h"
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/models.h"

@@ -6,8 +6,9 @@
 #include "models/text/bleu.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
-#include "models/text/tokenizer/joiners.h"
 #include "models/text/tokenizer/learn_merges.h"
+#include "models/text/tokenizer/steps.h"
+#include "models/text/training_data.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
 #include "tests/fuzz/fuzz_targets.h"
@@ -42,7 +43,7 @@ void text(const std::string& bytes) {
     expect(!next_line(in, line, "f.txt", std::ssize(lines) + 1), "a stream has more lines");
     for (const std::string& each : lines)
         if (each.find('\t') != each.npos) {
-            const SentencePair pair = split_pair(each, "f.txt", 1);
+            const SentencePair pair = pairs_of("\xef\xbb\xbf" + each + "\r\n", "f.txt").at(0);
             expect(pair.source + "\t" + pair.target == each, "a pair is another line");
         }
 }

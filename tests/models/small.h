@@ -11,7 +11,7 @@
 #include "models/families/transformer.h"
 #include "models/presets.h"
 #include "models/pytorch.h"
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 #include "nn/optim.h"
 #include "tests/autograd/values.h"
 

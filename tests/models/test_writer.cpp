@@ -4,7 +4,7 @@
 #include "models/presets.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/text/tokenizer/decoder.h"
+#include "models/text/tokenizer/steps.h"
 #include "nn/packing.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"

@@ -42,7 +42,7 @@ Example parse_line(const std::string& line, const std::string& where) {
 
 std::vector<Example> read_examples(const std::string& path) {
     int64_t replaced = 0;
-    const std::vector<std::string> lines = models::text::read_lines_leniently(path, replaced);
+    const auto lines = models::text::lines_of(models::text::read_file(path), path, &replaced);
     std::vector<Example> examples;
     for (std::size_t i = 0; i < lines.size(); ++i)
         if (has_text(lines[i]))

@@ -8,7 +8,7 @@
 #include "autograd/base/list.h"
 #include "models/filler.h"
 #include "models/text/lines.h"
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 
 namespace plaingrad::fill {
 

@@ -116,7 +116,7 @@ void learn_bpe_command(kit::Options& options) {
     WordCounts counts;
     for (const std::string& file : files) {
         int64_t replaced = 0;
-        for (const std::string& line : models::text::read_lines_leniently(file, replaced))
+        for (const std::string& line : models::text::lines_of(models::text::read_file(file), file, &replaced))
             counts.add_line(line);
         kit::report_replaced(file, replaced);
     }

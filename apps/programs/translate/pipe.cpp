@@ -26,7 +26,7 @@ public:
         try {
             for (std::string line; models::text::next_line(in, line, name_, read_ + 1);) {
                 const std::string where = join(name_, ":", read_ + 1);
-                lines_.push_back(models::text::clean_line(line, where, replaced, rule));
+                lines_.push_back(models::text::clean_line(line, where, &replaced, rule));
                 ++read_;
                 if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
                     write();

@@ -11,7 +11,7 @@
 #include "models/batch.h"
 #include "models/runs/run.h"
 #include "models/text/learn_tokenizer.h"
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 #include "models/translator.h"
 
 namespace plaingrad::translate {

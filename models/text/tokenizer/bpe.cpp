@@ -1,4 +1,4 @@
-#include "models/text/tokenizer/bpe.h"
+#include "models/text/tokenizer/model.h"
 
 #include <algorithm>
 #include <queue>

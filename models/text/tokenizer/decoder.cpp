@@ -1,10 +1,6 @@
-#include "models/text/tokenizer/decoder.h"
+#include "models/text/tokenizer/steps.h"
 
 #include <charconv>
-
-#include "models/text/tokenizer/bpe.h"
-#include "models/text/tokenizer/joiners.h"
-#include "models/text/tokenizer/normalizer.h"
 
 namespace plaingrad::models::text::tokenizer {
 namespace {
@@ -112,7 +108,7 @@ Step decoder_step(const Json& part) {
         return spaces_from(part);
     if (type == "Replace")
         return each(
-            [replace = replace_from(part)](const std::string& piece, bool, bool) { return replace(piece); });
+            [replace = Replace(part)](const std::string& piece, bool, bool) { return replace(piece); });
     if (type == "Strip")
         return strip_from(part);
     if (type == "Fuse")
@@ -121,7 +117,7 @@ Step decoder_step(const Json& part) {
         return each([suffix = part["suffix"].nonempty_text()](const std::string& piece, bool, bool last) {
             return replace_all(piece, suffix, last ? "" : " ");
         });
-    if (type == "Joiners")  // a type of ours, see joiners.h
+    if (type == "Joiners")  // a type of ours
         return [](Strings& pieces, InvalidUtf8) { pieces = {detokenize(join(pieces))}; };
     part["type"].require(
         type == "ByteFallback", nn::checkpoint::shown(type),

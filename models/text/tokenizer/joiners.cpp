@@ -1,4 +1,4 @@
-#include "models/text/tokenizer/joiners.h"
+#include "models/text/tokenizer/steps.h"
 
 #include <charconv>
 #include <cstdint>

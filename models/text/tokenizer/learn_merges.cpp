@@ -6,7 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
-#include "models/text/tokenizer/bpe.h"
+#include "models/text/tokenizer/model.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
@@ -24,12 +24,8 @@ int32_t WordCounts::add(std::string_view word, int64_t times) {
 }
 
 void WordCounts::add_line(std::string_view line) {
-    for (std::size_t at = 0; at < line.size();) {
-        const std::size_t end = std::min(line.find(' ', at), line.size());
-        if (end > at)
-            add(line.substr(at, end - at));
-        at = end + 1;
-    }
+    split(
+        line, [](char32_t c) { return c == ' '; }, [&](std::string_view word) { add(word); });
 }
 
 Strings WordCounts::words(int64_t least) const {
@@ -41,10 +37,6 @@ Strings WordCounts::words(int64_t least) const {
 }
 
 namespace {
-
-uint64_t key(int32_t left, int32_t right) {
-    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
-}
 
 // Of two overlapping places, the first one counts: x x x becomes xx x.
 void merge(Ids& word, int32_t left, int32_t right, int32_t merged) {
@@ -68,14 +60,14 @@ public:
     };
 
     Learner(const WordCounts& symbols, std::vector<SymbolWord> words)
-        : words_(std::move(words)), order_(Less{symbols}) {
+        : symbols_(symbols), words_(std::move(words)) {
         for (std::size_t w = 0; w < words_.size(); ++w)
             count(w, 1, kAny);
         update_order();
     }
 
     // The next pair to learn; null if none occurs twice.
-    const Pair* first() const { return order_.empty() ? nullptr : order_.rbegin()->pair; }
+    const Pair* first() const { return order_.empty() ? nullptr : std::get<Pair*>(*order_.rbegin()); }
 
     void apply(const Pair& pair, int32_t merged) {
         for (const std::size_t w : std::vector<std::size_t>(pair.words)) {
@@ -89,20 +81,11 @@ public:
 private:
     static constexpr int32_t kAny = -1;
 
-    struct Ordered {
-        int64_t count;
-        Pair* pair;
-    };
-    struct Less {
-        const WordCounts& symbols;
-        bool operator()(const Ordered& a, const Ordered& b) const {
-            const auto name = [&](int32_t id) -> const std::string& {
-                return symbols.all()[static_cast<std::size_t>(id)].first;
-            };
-            return std::tie(a.count, name(a.pair->left), name(a.pair->right)) <
-                   std::tie(b.count, name(b.pair->left), name(b.pair->right));
-        }
-    };
+    // By counts, then by symbols.
+    using Ordered = std::tuple<int64_t, std::string_view, std::string_view, Pair*>;
+    Ordered ordered(Pair* pair) const {
+        return {pair->ordered, symbols_.word(pair->left), symbols_.word(pair->right), pair};
+    }
 
     // Adds the pairs of a word to the counts, or with sign -1 subtracts them. Only pairs with the symbol
     // `merged` can be new in it.
@@ -110,7 +93,7 @@ private:
         const Ids& word = words_[w].symbols;
         for (std::size_t i = 1; i < word.size(); ++i) {
             const int32_t left = word[i - 1], right = word[i];
-            Pair& pair = pairs_[key(left, right)];
+            Pair& pair = pairs_[PairTable::key(left, right)];
             pair.count += sign * words_[w].count;
             changed_.push_back(&pair);
             const bool may_be_new = sign > 0 && (merged == kAny || left == merged || right == merged);
@@ -125,18 +108,19 @@ private:
     void update_order() {
         for (Pair* pair : changed_)
             if (pair->count != pair->ordered) {
-                order_.erase({pair->ordered, pair});
+                order_.erase(ordered(pair));
                 pair->ordered = pair->count;
                 if (pair->count >= 2)
-                    order_.insert({pair->count, pair});
+                    order_.insert(ordered(pair));
             }
         changed_.clear();
     }
 
+    const WordCounts& symbols_;
     std::vector<SymbolWord> words_;
     std::unordered_map<uint64_t, Pair> pairs_;  // their addresses are stable
     std::vector<Pair*> changed_;                // since the last update_order, some twice
-    std::set<Ordered, Less> order_;
+    std::set<Ordered> order_;
 };
 
 }  // namespace
@@ -149,8 +133,7 @@ Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64
     std::vector<MergeRule> rules;
     Learner learner(all, std::move(words));
     for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
-        const auto name = [&](int32_t id) { return all.all()[static_cast<std::size_t>(id)].first; };
-        rules.emplace_back(name(pair->left), name(pair->right));
+        rules.emplace_back(all.word(pair->left), all.word(pair->right));
         learner.apply(*pair, all.add(rules.back().first + rules.back().second));
     }
     return {all.words(), std::move(rules)};

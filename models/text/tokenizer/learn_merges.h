@@ -3,10 +3,11 @@
 // Units", §3.2. Ties are broken as in the authors' program, subword-nmt.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
-#include "models/text/tokenizer/vocabulary.h"
+#include "models/text/tokenizer/model.h"
 
 namespace plaingrad::models::text::tokenizer {
 
@@ -16,11 +17,12 @@ public:
     int32_t add(std::string_view word, int64_t times = 1);  // returns its place, new or old
     void add_line(std::string_view line);                   // words separated by spaces
 
-    const std::vector<std::pair<std::string, int64_t>>& all() const { return all_; }
+    const std::deque<std::pair<std::string, int64_t>>& all() const { return all_; }
+    const std::string& word(int32_t place) const { return all_[static_cast<std::size_t>(place)].first; }
     Strings words(int64_t least = 0) const;  // that occur so often
 
 private:
-    std::vector<std::pair<std::string, int64_t>> all_;
+    std::deque<std::pair<std::string, int64_t>> all_;  // whose words stay where they are
     std::unordered_map<std::string, std::size_t> places_;
 };
 
@@ -43,7 +45,7 @@ Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64
 
 // Of words that end in "</w>" with their last character: "low" is l o w</w>.
 Merges learn_word_merges(const WordCounts& words, int64_t merges);
-// Of sequences of bytes, each written in ByteAlphabet (bpe.h). All 256 bytes come first.
+// Of sequences of bytes, each written in ByteAlphabet (model.h). All 256 bytes come first.
 Merges learn_byte_merges(const WordCounts& words, int64_t merges);
 
 // A file of rules as subword-nmt writes it: `#version: 0.2`, then `left right` for each. Reading throws Error

@@ -1,4 +1,4 @@
-#include "models/text/tokenizer/normalizer.h"
+#include "models/text/tokenizer/steps.h"
 
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
@@ -41,7 +41,7 @@ std::string strip_accents(std::string_view text) {
 }
 
 // BERT's. Devlin et al. 2019, tokenization.py of its authors.
-Normalizer::Step bert_from(const Json& part) {
+std::function<std::string(std::string)> bert_from(const Json& part) {
     const bool lower_case = part["lowercase"].boolean();
     const bool cleans =
         part["clean_text"].boolean();  // removes control characters, makes white space a space
@@ -91,7 +91,7 @@ std::string plain_signs(std::string_view text) {
     return out;
 }
 
-Normalizer::Step normalizer_step(const Json& part) {
+std::function<std::string(std::string)> normalizer_step(const Json& part) {
     const std::string_view type = part["type"].view();
     if (type == "BertNormalizer")
         return bert_from(part);
@@ -100,7 +100,7 @@ Normalizer::Step normalizer_step(const Json& part) {
             return text.empty() ? text : prefix + text;
         };
     if (type == "Replace")
-        return replace_from(part);
+        return Replace(part);
     if (type == "Lowercase")
         return lower_characters;
     if (type == "PlainSigns")
@@ -124,13 +124,12 @@ std::vector<Json> steps_of(const Json& part, const char* list) {
     return all;
 }
 
-Normalizer::Step replace_from(const Json& part) {
+Replace::Replace(const Json& part) {
     const Json pattern = part["pattern"]["String"];
     part["pattern"].require(!pattern.is_null() && !pattern.view().empty(),
                             "must be a string, such as {\"String\": \" \"}");
-    return [from = pattern.text(), to = part["content"].text()](const std::string& text) {
-        return replace_all(text, from, to);
-    };
+    from = pattern.text();
+    to = part["content"].text();
 }
 
 Normalizer Normalizer::from(const Json& part) {
@@ -144,7 +143,7 @@ Normalizer Normalizer::from(const Json& part) {
 
 std::string Normalizer::operator()(std::string_view text) const {
     std::string out(text);
-    for (const Step& step : steps)
+    for (const auto& step : steps)
         out = step(std::move(out));
     return out;
 }

@@ -1,10 +1,10 @@
 // tokenizer.json, the file of Hugging Face's `tokenizers`. What its schema cannot say are types of ours:
 //
-//     model         SubwordNMT    BPE whose vocabulary lacks some pieces that rules make (bpe.h)
-//                   Features      of a classifier (features.h)
+//     model         SubwordNMT    BPE whose vocabulary lacks some pieces that rules make (model.h)
+//                   Features      of a classifier (model.h)
 //     normalizer    PlainSigns    (normalizer.cpp)
 //     pre_tokenizer, decoder
-//                   Joiners       (joiners.h)
+//                   Joiners       (joiners.cpp)
 #include "models/text/tokenizer/pipeline.h"
 
 #include <algorithm>
@@ -16,7 +16,6 @@ namespace {
 
 using nn::checkpoint::check_file;
 using nn::checkpoint::JsonText;
-using nn::checkpoint::quote;
 using nn::checkpoint::shown;
 
 // "a b", or ["a", "b"]. The pieces are views into the file's text.
@@ -44,105 +43,100 @@ struct Builder {
     std::shared_ptr<Vocabulary> pieces = std::make_shared<Vocabulary>();
     Vocabulary added = {};  // the tokens that are no pieces
 
-    void set_model(const Json& model);
-    void set_bpe(const Json& model, bool splits_again);
-    int32_t id_of_unk(const std::string& piece);
-    int32_t add(AddedToken token);
-    void finish();
+    int32_t id_of_unk(const std::string& piece) {
+        check_file(pieces->id(piece) != Vocabulary::kNone, where, ": unk_token ", shown(piece),
+                   " is not in the vocabulary");
+        return pieces->id(piece);
+    }
+
+    void set_bpe(const Json& model, bool splits_again) {
+        const BpeOptions options = {.byte_level = all.splitter.byte_level,
+                                    .byte_fallback = model["byte_fallback"].boolean_or(false),
+                                    .fuse_unk = model["fuse_unk"].boolean_or(false),
+                                    .ignore_merges = model["ignore_merges"].boolean_or(false),
+                                    .end_of_word = model["end_of_word_suffix"].text_or(""),
+                                    .splits_again = splits_again};
+        const std::string unk = model["unk_token"].text_or("");
+        model["end_of_word_suffix"].require(splits_again || options.end_of_word.empty(),
+                                            "is not supported in BPE");
+        model["continuing_subword_prefix"].require(model["continuing_subword_prefix"].text_or("").empty(),
+                                                   "is not supported in BPE");
+        model["dropout"].require(model["dropout"].is_null() || model["dropout"].real() == 0,
+                                 "is not supported");
+        const Bpe::Rules rules = model["merges"].is_null() ? Bpe::Rules() : read_rules(model["merges"]);
+        // Without pre-tokens a text is one word. It may be cut before its spaces if no merge crosses them,
+        // which makes long texts many times faster. (If unknown characters were left out, two spaces could
+        // become neighbours: then it is not cut.)
+        const bool crosses = std::any_of(rules.begin(), rules.end(), [](const Bpe::Rule& rule) {
+            return !rule.first.ends_with(kSpace) && rule.second.starts_with(kSpace);
+        });
+        if (!all.splitter.cuts && !crosses && !options.ignore_merges && !unk.empty() &&
+            pieces->id(kSpace) != Vocabulary::kNone)
+            all.splitter.cut_before(std::string(kSpace));
+        all.unk = unk.empty() ? Vocabulary::kNone : id_of_unk(unk);
+        all.model = Bpe(pieces, all.unk, options, rules, where);
+    }
+
+    void set_model(const Json& model) {
+        const Json longest = model["max_input_chars_per_word"];
+        // Files of 2020 lack the type.
+        const std::string type = model["type"].text_or(!model["merges"].is_null() ? "BPE"
+                                                       : longest.is_null()        ? "unknown"
+                                                                                  : "WordPiece");
+        const bool bpe = type == "BPE" || type == "SubwordNMT";
+        model["type"].require(bpe || type == "WordPiece" || type == "WordLevel" || type == "Features",
+                              shown(type), " is not supported; BPE, WordLevel, WordPiece are");
+        for (const Json& piece : model["vocab"].members())
+            pieces->add(piece.name(), piece.count(), where);
+        model["vocab"].require(pieces->size() > 0, "must not be empty");
+        all.tokens = pieces->in_order(where + ": the vocabulary");
+        if (bpe)
+            return set_bpe(model, type == "SubwordNMT");
+        const std::string unk = model["unk_token"].text();
+        if (type == "WordPiece") {
+            const std::string prefix = model["continuing_subword_prefix"].text();
+            all.model = WordPiece{pieces, all.unk = id_of_unk(unk), prefix, longest.count()};
+        } else if (type == "Features") {
+            model["max_words"].require(model["max_words"].count() > 0, "must be at least 1");
+            const bool keep_case = model["keep_case"].boolean();
+            all.model = Features{pieces, all.unk = id_of_unk(unk), model["max_words"].count(), keep_case};
+        } else {
+            all.model = WordLevel{pieces, all.unk = id_of_unk(unk)};
+        }
+    }
+
+    // After the normalizer. A token that has no id yet gets the next one. Returns it.
+    int32_t add(AddedToken token) {
+        token.id = pieces->id(token.content);
+        if (token.id == Vocabulary::kNone) {
+            if (added.add(token.content, std::ssize(all.tokens), where))
+                all.tokens.push_back(token.content);
+            token.id = added.id(token.content);
+        }
+        all.added.add(token, all.normalizer);
+        return token.id;
+    }
+
+    void finish() {
+        all.special.resize(all.tokens.size());
+        for (const AddedToken& token : all.added.all()) {
+            const auto id = static_cast<std::size_t>(token.id);
+            all.tokens[id] = token.pattern;
+            all.special[id] = token.special && token.pattern == token.content;  // so it is in the library
+        }
+        // Of words that were learned here, none has a reserved id.
+        if (std::holds_alternative<WordLevel>(all.model) && all.tokens.size() >= kReserved.size() &&
+            std::equal(kReserved.begin(), kReserved.end(), all.tokens.begin()))
+            pieces->hide(kFirstFreeId);
+        if (const Bpe* bpe = std::get_if<Bpe>(&all.model); bpe != nullptr && all.unk != Vocabulary::kNone)
+            all.tokens[static_cast<std::size_t>(all.unk)] += bpe->options().end_of_word;
+        for (const auto* items : {&all.around.single, &all.around.pair})
+            for (const Template::Item& item : *items)
+                check_file(item.is_text || item.id < std::ssize(all.tokens), where,
+                           ": post_processor has the id ", item.id, ", but there are ", all.tokens.size(),
+                           " pieces and added tokens");
+    }
 };
-
-int32_t Builder::id_of_unk(const std::string& piece) {
-    check_file(pieces->id(piece) != Vocabulary::kNone, where, ": unk_token ", shown(piece),
-               " is not in the vocabulary");
-    return pieces->id(piece);
-}
-
-void Builder::set_bpe(const Json& model, bool splits_again) {
-    const BpeOptions options = {.byte_level = all.splitter.byte_level,
-                                .byte_fallback = model["byte_fallback"].boolean_or(false),
-                                .fuse_unk = model["fuse_unk"].boolean_or(false),
-                                .ignore_merges = model["ignore_merges"].boolean_or(false),
-                                .end_of_word = model["end_of_word_suffix"].text_or(""),
-                                .splits_again = splits_again};
-    const std::string unk = model["unk_token"].text_or("");
-    model["end_of_word_suffix"].require(splits_again || options.end_of_word.empty(),
-                                        "is not supported in BPE");
-    model["continuing_subword_prefix"].require(model["continuing_subword_prefix"].text_or("").empty(),
-                                               "is not supported in BPE");
-    model["dropout"].require(model["dropout"].is_null() || model["dropout"].real() == 0, "is not supported");
-    const Bpe::Rules rules = model["merges"].is_null() ? Bpe::Rules() : read_rules(model["merges"]);
-    // Without pre-tokens a text is one word. It may be cut before its spaces if no merge crosses them, which
-    // makes long texts many times faster. (If unknown characters were left out, two spaces could become
-    // neighbours: then it is not cut.)
-    const bool crosses = std::any_of(rules.begin(), rules.end(), [](const Bpe::Rule& rule) {
-        return !rule.first.ends_with(kSpace) && rule.second.starts_with(kSpace);
-    });
-    if (!all.splitter.cuts && !crosses && !options.ignore_merges && !unk.empty() &&
-        pieces->id(kSpace) != Vocabulary::kNone)
-        all.splitter.cut_before(std::string(kSpace));
-    all.unk = unk.empty() ? Vocabulary::kNone : id_of_unk(unk);
-    all.model = Bpe(pieces, all.unk, options, rules, where);
-}
-
-void Builder::set_model(const Json& model) {
-    const Json longest = model["max_input_chars_per_word"];
-    // Files of 2020 lack the type.
-    const std::string type = model["type"].text_or(!model["merges"].is_null() ? "BPE"
-                                                   : longest.is_null()        ? "unknown"
-                                                                              : "WordPiece");
-    const bool bpe = type == "BPE" || type == "SubwordNMT";
-    model["type"].require(bpe || type == "WordPiece" || type == "WordLevel" || type == "Features",
-                          shown(type), " is not supported; BPE, WordLevel, WordPiece are");
-    for (const Json& piece : model["vocab"].members())
-        pieces->add(piece.name(), piece.count(), where);
-    model["vocab"].require(pieces->size() > 0, "must not be empty");
-    all.tokens = pieces->in_order(where + ": the vocabulary");
-    if (bpe)
-        return set_bpe(model, type == "SubwordNMT");
-    const std::string unk = model["unk_token"].text();
-    if (type == "WordPiece") {
-        const std::string prefix = model["continuing_subword_prefix"].text();
-        all.model = WordPiece{pieces, all.unk = id_of_unk(unk), prefix, longest.count()};
-    } else if (type == "Features") {
-        model["max_words"].require(model["max_words"].count() > 0, "must be at least 1");
-        const bool keep_case = model["keep_case"].boolean();
-        all.model = Features{pieces, all.unk = id_of_unk(unk), model["max_words"].count(), keep_case};
-    } else {
-        all.model = WordLevel{pieces, all.unk = id_of_unk(unk)};
-    }
-}
-
-// After the normalizer. A token that has no id yet gets the next one. Returns it.
-int32_t Builder::add(AddedToken token) {
-    token.id = pieces->id(token.content);
-    if (token.id == Vocabulary::kNone && added.add(token.content, std::ssize(all.tokens), where))
-        all.tokens.push_back(token.content);
-    if (token.id == Vocabulary::kNone)
-        token.id = added.id(token.content);
-    all.added.add(token, all.normalizer);
-    return token.id;
-}
-
-void Builder::finish() {
-    all.special.resize(all.tokens.size());
-    for (const AddedToken& token : all.added.all()) {
-        const auto id = static_cast<std::size_t>(token.id);
-        all.tokens[id] = token.pattern;
-        all.special[id] = token.special && token.pattern == token.content;  // so it is in the library
-    }
-    // Of words that were learned here, none has a reserved id.
-    const Strings reserved = {"<pad>", "<sos>", "<eos>", "<unk>"};
-    if (std::holds_alternative<WordLevel>(all.model) && all.tokens.size() >= reserved.size() &&
-        std::equal(reserved.begin(), reserved.end(), all.tokens.begin()))
-        pieces->hide(kFirstFreeId);
-    if (const Bpe* bpe = std::get_if<Bpe>(&all.model); bpe != nullptr && all.unk != Vocabulary::kNone)
-        all.tokens[static_cast<std::size_t>(all.unk)] += bpe->options().end_of_word;
-    for (const auto* items : {&all.around.single, &all.around.pair})
-        for (const Template::Item& item : *items)
-            check_file(item.is_text || item.id < std::ssize(all.tokens), where,
-                       ": post_processor has the id ", item.id, ", but there are ", all.tokens.size(),
-                       " pieces and added tokens");
-}
 
 }  // namespace
 
@@ -160,7 +154,7 @@ Pipeline read_pipeline(const std::string& text, const std::string& where) {
     root["model"].check_all_used();
     if (const Json added = root["added_tokens"]; !added.is_null())
         for (const Json& part : added.items()) {
-            const int32_t id = builder.add(AddedTokens::from(part));
+            const int32_t id = builder.add(AddedToken::from(part));
             part["id"].require(part["id"].integer() == id, "is ", part["id"].integer(), ", but ",
                                part["content"].shown(), " has the id ", id);
         }
@@ -200,20 +194,6 @@ std::string bpe_text(const std::string& options, const Strings& pieces, const st
     for (const auto& [left, right] : rules)
         merges.emplace_back(left + " " + right);
     return model_text(options + ",\"merges\":" + JsonText::array(merges, true).text, pieces);
-}
-
-FileText bert_text(const Strings& pieces, const BertText& o) {
-    const auto text = [](bool value) { return value ? "true" : "false"; };
-    return {.model = model_text(R"("type":"WordPiece","unk_token":)" + quote(o.unk) +
-                                    R"(,"continuing_subword_prefix":"##","max_input_chars_per_word":100)",
-                                pieces),
-            .normalizer = autograd::join(
-                R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":)", text(o.chinese),
-                R"(,"strip_accents":)", text(o.strip_accents), R"(,"lowercase":)", text(o.lower_case), "}"),
-            .pre_tokenizer = R"({"type":"BertPreTokenizer"})",
-            .post_processor = autograd::join(R"({"type":"BertProcessing","sep":[)", quote(o.sep), ",",
-                                             o.sep_id, R"(],"cls":[)", quote(o.cls), ",", o.cls_id, "]}"),
-            .decoder = R"({"type":"WordPiece","prefix":"##","cleanup":true})"};
 }
 
 }  // namespace plaingrad::models::text::tokenizer

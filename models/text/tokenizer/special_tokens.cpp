@@ -1,4 +1,4 @@
-#include "models/text/tokenizer/special_tokens.h"
+#include "models/text/tokenizer/pipeline.h"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ std::size_t strip_right(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-AddedToken AddedTokens::from(const Json& part) {
+AddedToken AddedToken::from(const Json& part) {
     AddedToken token;
     token.content = part["content"].nonempty_text();
     token.single_word = part["single_word"].boolean_or(false);
@@ -69,9 +69,8 @@ const AddedToken* AddedTokens::at_start(std::string_view text, bool normalized) 
     return nullptr;
 }
 
-void AddedTokens::cut(std::string_view text, bool normalized,
-                      const std::function<void(std::string_view)>& between,
-                      const std::function<void(int32_t)>& token) const {
+std::vector<AddedTokens::Part> AddedTokens::cut(std::string_view text, bool normalized) const {
+    std::vector<Part> all;
     std::size_t done = 0;
     for (std::size_t at = 0; at < text.size();) {
         const AddedToken* found = at_start(text.substr(at), normalized);
@@ -85,12 +84,13 @@ void AddedTokens::cut(std::string_view text, bool normalized,
         begin = found->lstrip ? std::max(strip_left(text, begin), done) : begin;
         end = found->rstrip ? strip_right(text, end) : end;
         if (done < begin)
-            between(text.substr(done, begin - done));
-        token(found->id);
+            all.push_back({text.substr(done, begin - done)});
+        all.push_back({{}, found->id});
         done = end;
     }
     if (done < text.size())
-        between(text.substr(done));
+        all.push_back({text.substr(done)});
+    return all;
 }
 
 // ---- around a text

@@ -1,10 +1,9 @@
-#include "models/text/tokenizer/splitter.h"
+#include "models/text/tokenizer/steps.h"
 
 #include <algorithm>
 #include <array>
 
 #include "models/text/lines.h"
-#include "models/text/tokenizer/joiners.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text::tokenizer {
@@ -13,7 +12,9 @@ namespace plaingrad::models::text::tokenizer {
 
 namespace {
 
-enum class Kind : unsigned char { letter, number, space, line_break, sign };
+// Of a character. A sum of them is any of them.
+enum Kind : unsigned char { letter = 1, number = 2, space = 4, line_break = 8, sign = 16 };
+constexpr int kWhite = space + line_break;
 struct Classed {
     Kind kind;
     std::size_t length;
@@ -21,11 +22,7 @@ struct Classed {
 
 Kind character_kind(char32_t c) {
     const bool breaks = c == '\n' || c == '\r';
-    return is_letter(c)   ? Kind::letter
-           : is_number(c) ? Kind::number
-           : breaks       ? Kind::line_break
-           : is_space(c)  ? Kind::space
-                          : Kind::sign;
+    return is_letter(c) ? letter : is_number(c) ? number : breaks ? line_break : is_space(c) ? space : sign;
 }
 
 // Of the text from `at` on, which must not be empty.
@@ -42,23 +39,15 @@ Classed character(std::string_view text, std::size_t at) {
     return {character_kind(code), length};
 }
 
-bool is_white(Kind kind) { return kind == Kind::space || kind == Kind::line_break; }
-
-// The end of a run of characters that begins at `at`, of at most `most`.
-template <class Belongs>
-std::size_t run(std::string_view text, std::size_t at, Belongs belongs, int most = -1) {
+// The end of a run of characters of these kinds that begins at `at`, of at most `most`.
+std::size_t run(std::string_view text, std::size_t at, int kinds, int most = -1) {
     for (; at < text.size() && most != 0; --most) {
         const Classed c = character(text, at);
-        if (!belongs(c.kind))
+        if ((c.kind & kinds) == 0)
             break;
         at += c.length;
     }
     return at;
-}
-
-std::size_t run(std::string_view text, std::size_t at, Kind kind, int most = -1) {
-    return run(
-        text, at, [&](Kind k) { return k == kind; }, most);
 }
 
 // 's|'t|'re|'ve|'m|'ll|'d: how many bytes of the text, 0 if it begins otherwise. Without case, U+017F, a long
@@ -81,7 +70,7 @@ std::size_t contraction(std::string_view text, bool ignore_case) {
 // \s+(?!\S)|\s+: the last character of white space is left to the word after it, unless it is the only one.
 std::size_t white_space(std::string_view text) {
     std::size_t last = 0, end = 0;
-    while (end < text.size() && is_white(character(text, end).kind)) {
+    while (end < text.size() && (character(text, end).kind & kWhite) != 0) {
         last = end;
         end += character(text, end).length;
     }
@@ -93,55 +82,43 @@ std::size_t gpt2_length(std::string_view text) {
         return length;
     const std::size_t start = text[0] == ' ' && text.size() > 1 ? 1 : 0;
     const Kind first = character(text, start).kind;
-    return is_white(first) ? white_space(text) : run(text, start, first);
+    return (first & kWhite) != 0 ? white_space(text) : run(text, start, first);
 }
 
 std::size_t llama3_length(std::string_view text, int digits) {
     if (const std::size_t length = contraction(text, true); length > 0)
         return length;
     const Classed first = character(text, 0);
-    const std::size_t before = first.kind == Kind::space || first.kind == Kind::sign ? first.length : 0;
-    if (const std::size_t end = run(text, before, Kind::letter); end > before)
+    const std::size_t before = (first.kind & (space + sign)) != 0 ? first.length : 0;
+    if (const std::size_t end = run(text, before, letter); end > before)
         return end;
-    if (first.kind == Kind::number)
-        return run(text, 0, Kind::number, digits);
-    const std::size_t space = text[0] == ' ' ? 1 : 0;
-    if (const std::size_t end = run(text, space, Kind::sign); end > space)
-        return run(text, end, Kind::line_break);
+    if (first.kind == number)
+        return run(text, 0, number, digits);
+    const std::size_t begin = text[0] == ' ' ? 1 : 0;
+    if (const std::size_t end = run(text, begin, sign); end > begin)
+        return run(text, end, line_break);
     // \s*[\r\n]+: white space up to its last line break.
-    const std::size_t breaks = text.substr(0, run(text, 0, is_white)).find_last_of("\r\n") + 1;  // npos is -1
+    const std::size_t breaks = text.substr(0, run(text, 0, kWhite)).find_last_of("\r\n") + 1;  // npos is -1
     return breaks > 0 ? breaks : white_space(text);
 }
 
-// In the order of PreTokens.
-constexpr std::string_view kExpressions[] = {
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
-    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-
 }  // namespace
 
-std::string_view expression(PreTokens kind) { return kExpressions[static_cast<std::size_t>(kind)]; }
-
-std::optional<PreTokens> pre_tokens_of(std::string_view text) {
-    for (const PreTokens kind : {PreTokens::gpt2, PreTokens::llama3, PreTokens::qwen2})
-        if (expression(kind) == text)
-            return kind;
-    return std::nullopt;
-}
-
-std::string_view first_pre_token(std::string_view text, PreTokens kind) {
-    return text.substr(0, kind == PreTokens::gpt2 ? gpt2_length(text)
-                                                  : llama3_length(text, kind == PreTokens::llama3 ? 3 : 1));
-}
+const PreTokens kGpt2 = {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+                         gpt2_length};
+const PreTokens kLlama3 = {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+                           R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+                           [](std::string_view text) { return llama3_length(text, 3); }};
+const PreTokens kQwen2 = {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+                          R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+                          [](std::string_view text) { return llama3_length(text, 1); }};
 
 // ---- steps
 
 namespace {
 
 using Word = Splitter::Word;
+using Cut = std::function<void(std::string_view text, bool is_first, const Word& word)>;
 
 // Cuts around each character that belongs to a class; `together`: a run of them is one word.
 template <class Belongs>
@@ -161,14 +138,6 @@ void isolate(std::string_view text, Belongs belongs, bool together, const Word& 
     word(text.substr(begin));
 }
 
-// Words without the white space around them.
-void at_spaces(std::string_view text, const Word& word) {
-    isolate(text, is_space, true, [&](std::string_view part) {
-        if (!is_space(nn::checkpoint::first_code_point(part).code))
-            word(part);
-    });
-}
-
 // Words are what stands between marks.
 void split_at(std::string_view text, std::string_view mark, const Word& word) {
     for (std::size_t begin = 0; begin < text.size();) {
@@ -179,7 +148,7 @@ void split_at(std::string_view text, std::string_view mark, const Word& word) {
     }
 }
 
-// A type of ours, see joiners.h. The number of spaces and tabs between two words changes nothing.
+// A type of ours. The number of spaces and tabs between two words changes nothing.
 void joiners(std::string_view text, bool, const Word& word) {
     std::string line;
     for (const std::string& one : split_words(text))
@@ -188,17 +157,17 @@ void joiners(std::string_view text, bool, const Word& word) {
         word(token);
 }
 
-Splitter::Step pre_tokens(PreTokens kind) {
-    return [kind](std::string_view text, bool, const Word& word) {
+Cut pre_tokens(const PreTokens& kind) {
+    return [first = kind.first](std::string_view text, bool, const Word& word) {
         while (!text.empty()) {
-            const std::string_view first = first_pre_token(text, kind);
-            word(first);
-            text.remove_prefix(first.size());
+            const std::size_t length = first(text);
+            word(text.substr(0, length));
+            text.remove_prefix(length);
         }
     };
 }
 
-Splitter::Step split_from(const Json& part) {
+Cut split_from(const Json& part) {
     const bool inverted = part["invert"].boolean(), removed = part["behavior"].view() == "Removed";
     const bool isolated = part["behavior"].view() == "Isolated" && !inverted;
     if (const Json mark = part["pattern"]["String"]; !mark.is_null() && removed && !inverted)
@@ -206,9 +175,11 @@ Splitter::Step split_from(const Json& part) {
             split_at(text, mark, word);
         };
     const Json pattern = part["pattern"]["Regex"];
-    const auto kind = pattern.is_null() ? std::nullopt : pre_tokens_of(pattern.view());
+    const PreTokens* kind = nullptr;
+    for (const PreTokens* one : {&kGpt2, &kLlama3, &kQwen2})
+        kind = !pattern.is_null() && pattern.view() == one->expression ? one : kind;
     part["pattern"].require(
-        kind.has_value(),
+        kind != nullptr,
         "is none of the expressions that are supported, GPT-2's, Llama 3's and Qwen2's: got ",
         pattern.is_null() ? "none" : nn::checkpoint::shown(pattern.text()));
     // These expressions match every character, so what stands between two matches is empty.
@@ -218,7 +189,7 @@ Splitter::Step split_from(const Json& part) {
 
 // Each space becomes `replacement`; with `split` a word begins at each. prepend_scheme: whether one is put
 // before every text, or the first, that does not begin with one.
-Splitter::Step metaspace_from(const Json& part, bool split) {
+Cut metaspace_from(const Json& part, bool split) {
     const std::string scheme =
         part["prepend_scheme"].text_or(part["add_prefix_space"].boolean_or(true) ? "always" : "never");
     part["prepend_scheme"].require(scheme == "always" || scheme == "first" || scheme == "never",
@@ -257,7 +228,7 @@ void Splitter::add(const Json& part) {
                 word(prefix && !text.starts_with(' ') ? std::string(" ").append(text) : text);
             });
         if (part["use_regex"].boolean_or(true))
-            steps_.push_back(pre_tokens(PreTokens::gpt2));
+            steps_.push_back(pre_tokens(kGpt2));
     } else if (type == "Digits") {  // numbers are words of their own
         steps_.push_back(
             [alone = part["individual_digits"].boolean()](std::string_view text, bool, const Word& word) {
@@ -266,7 +237,7 @@ void Splitter::add(const Json& part) {
     } else if (type == "Metaspace") {
         steps_.push_back(metaspace_from(part, splits));
     } else if (type == "WhitespaceSplit") {
-        steps_.push_back([](std::string_view text, bool, const Word& word) { at_spaces(text, word); });
+        steps_.push_back([](std::string_view text, bool, const Word& word) { split(text, is_space, word); });
     } else if (type == "Joiners") {
         steps_.push_back(joiners);
     } else {
@@ -274,7 +245,8 @@ void Splitter::add(const Json& part) {
             type == "BertPreTokenizer", nn::checkpoint::shown(type),
             " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
         steps_.push_back([](std::string_view text, bool, const Word& word) {  // each sign is a word
-            at_spaces(text, [&](std::string_view some) { isolate(some, is_bert_punctuation, false, word); });
+            split(text, is_space,
+                  [&](std::string_view some) { isolate(some, is_bert_punctuation, false, word); });
         });
     }
 }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 namespace plaingrad::tests {
 

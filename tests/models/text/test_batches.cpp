@@ -1,5 +1,5 @@
 // Batches limited by their number of tokens.
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 #include <algorithm>
 #include <limits>

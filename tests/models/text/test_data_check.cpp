@@ -1,5 +1,5 @@
 // Finding what may be wrong with parallel text.
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 #include "tests/catch.h"
 #include "tests/models/text/parallel_text.h"

@@ -1,5 +1,5 @@
 // From raw text to tokens, and back to exactly the same text.
-#include "models/text/tokenizer/joiners.h"
+#include "models/text/tokenizer/steps.h"
 
 #include <cstdlib>
 

@@ -39,15 +39,10 @@ public:
 };
 
 Lines read_lines(const std::string& path) { return lines_of(read_file(path), path); }
-Lines lines(const std::string& content) { return read_lines(File(content).path); }
-
-// "source|target|line;" for each pair.
-std::string pairs(const std::string& content) {
-    std::string text;
-    for (const SentencePair& pair : read_pairs(File(content).path))
-        text += pair.source + "|" + pair.target + "|" + std::to_string(pair.line) + ";";
-    return text;
+Lines read_leniently(const std::string& path, int64_t& replaced) {
+    return lines_of(read_file(path), path, &replaced);
 }
+Lines lines(const std::string& content) { return read_lines(File(content).path); }
 
 // The message of the error that reading these bytes raises, after the file's name.
 template <class Read>
@@ -64,7 +59,6 @@ std::string complaint(const std::string& content, Read read) {
     return "no error";
 }
 std::string lines_complaint(const std::string& content) { return complaint(content, read_lines); }
-std::string pairs_complaint(const std::string& content) { return complaint(content, read_pairs); }
 
 constexpr std::size_t kNone = std::string_view::npos;
 
@@ -211,13 +205,13 @@ TEST_CASE("bytes that are not UTF-8 are replaced, one by one, and counted", "[te
 
 TEST_CASE("a line is cleaned by one rule, wherever it is read", "[text]") {
     int64_t replaced = 0;
-    CHECK(clean_line("a\xff\r", "f:2", replaced) == "a\xef\xbf\xbd");
-    CHECK(clean_line("a\xff\r", "f:2", replaced, InvalidUtf8::keep) == "a\xff");
+    CHECK(clean_line("a\xff\r", "f:2", &replaced) == "a\xef\xbf\xbd");
+    CHECK(clean_line("a\xff\r", "f:2", &replaced, InvalidUtf8::keep) == "a\xff");
     CHECK(replaced == 1);
     for (const InvalidUtf8 rule : {InvalidUtf8::replace, InvalidUtf8::keep}) {
-        CHECK_THROWS_WITH(clean_line(std::string("a\0b", 3), "f:3", replaced, rule),
+        CHECK_THROWS_WITH(clean_line(std::string("a\0b", 3), "f:3", &replaced, rule),
                           "f:3: this line contains a NUL byte; is this a text file?");
-        CHECK_THROWS_WITH(clean_line(std::string(kLongestLine + 1, 'a'), "f:4", replaced, rule),
+        CHECK_THROWS_WITH(clean_line(std::string(kLongestLine + 1, 'a'), "f:4", &replaced, rule),
                           "f:4: a line of 1048577 bytes; a sentence has at most 1048576");
     }
     CHECK_THROWS_WITH(clean_line(std::string(kLongestLine + 1, 'a'), "f:5"),
@@ -227,7 +221,7 @@ TEST_CASE("a line is cleaned by one rule, wherever it is read", "[text]") {
 TEST_CASE("lines that are not entirely UTF-8 are read leniently", "[text]") {
     int64_t replaced = 0;
     const auto leniently = [&replaced](const std::string& content) {
-        return read_lines_leniently(File(content).path, replaced);
+        return read_leniently(File(content).path, replaced);
     };
     CHECK(leniently("\xef\xbb\xbf"
                     "a\r\n\nb\xc3\xa9") == Lines{"a", "", "b\xc3\xa9"});
@@ -236,12 +230,11 @@ TEST_CASE("lines that are not entirely UTF-8 are read leniently", "[text]") {
           Lines{"caf\xef\xbf\xbd", "ok", "\xef\xbf\xbd\xef\xbf\xbd",
                 "\xef\xbf\xbd"});  // a line break ends a character
     CHECK(replaced == 4);
-    const auto read = [&replaced](const std::string& path) { return read_lines_leniently(path, replaced); };
+    const auto read = [&replaced](const std::string& path) { return read_leniently(path, replaced); };
     CHECK(complaint("", read) == ": the file is empty");
     CHECK(complaint("\n", read) == ": the file is empty");
     CHECK(complaint(std::string("a\n\0\n", 4), read).starts_with(":2: this line contains a NUL byte"));
-    CHECK_THROWS_WITH(read_lines_leniently("/tmp", replaced),
-                      "/tmp: this is a directory; a text file is needed");
+    CHECK_THROWS_WITH(read_leniently("/tmp", replaced), "/tmp: this is a directory; a text file is needed");
 }
 
 TEST_CASE("a file is read to the last byte, whatever it contains", "[text]") {
@@ -311,24 +304,4 @@ TEST_CASE("a line has text if it has more than white space", "[text]") {
         CHECK_FALSE(has_text(blank));
     for (const std::string text : {"a", " a", "\t.\r", "\xc2\xa0"})
         CHECK(has_text(text));
-}
-
-TEST_CASE("pairs are read with their line numbers", "[text]") {
-    CHECK(pairs("a b\tc\n") == "a b|c|1;");
-    CHECK(pairs("\n \na\tb\n\nc d \t e\r\n") == "a|b|3;c d | e|5;");
-    CHECK(pairs("\xef\xbb\xbf"
-                "a\tb") == "a|b|1;");
-}
-
-TEST_CASE("an invalid pair is an error with the reason and the line", "[text]") {
-    CHECK(pairs_complaint("a\tb\nc\n") == ":2: there is no tab; a line must be source<TAB>target");
-    CHECK(pairs_complaint("a\tb\nc\td\te\n") ==
-          ":2: there is more than one tab; a line must be source<TAB>target");
-    CHECK(pairs_complaint("\ta\n") == ":1: there is no text before the tab");
-    CHECK(pairs_complaint(" \ta\n") == ":1: there is no text before the tab");
-    CHECK(pairs_complaint("\n\na\t\n") == ":3: there is no text after the tab");
-    CHECK(pairs_complaint("a\t \r\n") == ":1: there is no text after the tab");
-    CHECK(pairs_complaint("\t\n") == ":1: there is no text before the tab");
-    CHECK(pairs_complaint(" \n\n") == ": there are no sentence pairs in this file");
-    CHECK(pairs_complaint("a\tb\n") == "no error");
 }

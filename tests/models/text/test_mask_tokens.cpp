@@ -1,6 +1,6 @@
 // Training data of a masked language model: which tokens are selected, what they become, what the loss
 // counts.
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Merging symbols: short and long words, by two methods, give what trying all pairs gives.
-#include "models/text/tokenizer/bpe.h"
+#include "models/text/tokenizer/model.h"
 
 #include <map>
 

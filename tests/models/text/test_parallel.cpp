@@ -1,5 +1,5 @@
 // Parallel text: two files or one.
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 #include "autograd/base/check.h"
 #include "tests/catch.h"
@@ -13,12 +13,14 @@ using namespace tests;  // NOLINT
 namespace {
 
 // "source|target|line;" for each pair.
-std::string pairs(const ParallelText& text) {
+std::string shown(const std::vector<SentencePair>& pairs) {
     std::string all;
-    for (const SentencePair& pair : text.pairs)
+    for (const SentencePair& pair : pairs)
         all += pair.source + "|" + pair.target + "|" + std::to_string(pair.line) + ";";
     return all;
 }
+
+std::string pairs(const ParallelText& text) { return shown(text.pairs); }
 
 // Reads files a.en and a.de, or only one, with these contents.
 ParallelText read(const std::string& source, const std::string& target) {
@@ -130,4 +132,27 @@ TEST_CASE("parallel text: a line may be long, but not beyond the limit", "[text]
     CHECK(text.pairs[1].target == large);
     CHECK_THROWS_WITH(read("a\n" + large + "x\n", "a\nb\n"),
                       tests::containing("a.en:2: a line of 1048577 bytes; a sentence has at most 1048576"));
+}
+
+TEST_CASE("pairs written by hand are read with their line numbers", "[text]") {
+    const auto of = [](const std::string& text) { return shown(pairs_of(text, "file")); };
+    CHECK(of("a b\tc\n") == "a b|c|1;");
+    CHECK(of("\n \na\tb\n\nc d \t e\r\n") == "a|b|3;c d | e|5;");
+    CHECK(of("\xef\xbb\xbf"
+             "a\tb") == "a|b|1;");
+}
+
+TEST_CASE("of pairs written by hand, an invalid one is an error with the reason and the line", "[text]") {
+    const std::vector<std::pair<std::string, std::string>> table = {
+        {"a\tb\nc\n", ":2: there is no tab; a line must be source<TAB>target"},
+        {"a\tb\nc,d\n", ":2: there is no tab; a line must be source<TAB>target, not CSV"},
+        {"a\tb\nc\td\te\n", ":2: there is more than one tab; a line must be source<TAB>target"},
+        {"\ta\n", ":1: there is no text before the tab"},
+        {" \ta\n", ":1: there is no text before the tab"},
+        {"\n\na\t\n", ":3: there is no text after the tab"},
+        {"a\t \r\n", ":1: there is no text after the tab"},
+        {"\xff\ta", ":1: byte 1 of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8"},
+        {"\t\n \n", ": there is no line with text on both sides"}};
+    for (const auto& [text, message] : table)
+        CHECK_THROWS_WITH(pairs_of(text, "file"), "file" + message);
 }

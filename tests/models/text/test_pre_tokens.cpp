@@ -1,5 +1,5 @@
 // Pre-tokens of GPT-2, Llama 3 and Qwen2.
-#include "models/text/tokenizer/splitter.h"
+#include "models/text/tokenizer/steps.h"
 
 #include <string>
 #include <vector>
@@ -11,14 +11,18 @@ using namespace models::text::tokenizer;  // NOLINT
 
 namespace {
 
-std::string divided(std::string_view text, PreTokens kind) {
+Splitter splitter(std::string_view expression) {
+    return Splitter::from(Json(R"({"type":"Split","behavior":"Isolated","invert":false,"pattern":{"Regex":)" +
+                                   nn::checkpoint::quote(expression) + "}}",
+                               "test"));
+}
+
+std::string divided(std::string_view text, const PreTokens& kind) {
     std::string tokens;
-    while (!text.empty()) {
-        const std::string_view token = first_pre_token(text, kind);
-        REQUIRE(!token.empty());
+    splitter(kind.expression)(text, true, [&](std::string_view token) {
+        CHECK(!token.empty());
         tokens.append(tokens.empty() ? "" : "|").append(token);
-        text.remove_prefix(token.size());
-    }
+    });
     return tokens;
 }
 
@@ -57,7 +61,7 @@ TEST_CASE("pre-tokens: GPT-2", "[text][bpe]") {
          std::string("a|\0\x7f| b", 7)}};  // control characters count as punctuation
     for (const Row& row : table) {
         CAPTURE(row.text);
-        CHECK(divided(row.text, PreTokens::gpt2) == row.tokens);
+        CHECK(divided(row.text, kGpt2) == row.tokens);
     }
 }
 
@@ -99,14 +103,12 @@ TEST_CASE("pre-tokens: Llama 3 and Qwen2", "[text][bpe]") {
         {"\u200bword", "\u200bword", "\u200bword"}};
     for (const Row& row : table) {
         CAPTURE(row.text);
-        CHECK(divided(row.text, PreTokens::llama3) == row.llama3);
-        CHECK(divided(row.text, PreTokens::qwen2) == row.qwen2);
+        CHECK(divided(row.text, kLlama3) == row.llama3);
+        CHECK(divided(row.text, kQwen2) == row.qwen2);
     }
 }
 
-TEST_CASE("pre-tokens: expressions are recognised by their text", "[text][bpe]") {
-    for (const PreTokens kind : {PreTokens::gpt2, PreTokens::llama3, PreTokens::qwen2})
-        CHECK(pre_tokens_of(expression(kind)) == kind);
-    CHECK_FALSE(pre_tokens_of(R"(\s+)").has_value());
-    CHECK_FALSE(pre_tokens_of("").has_value());
+TEST_CASE("pre-tokens: no other expression is known", "[text][bpe]") {
+    for (const char* expression : {R"(\s+)", ""})
+        CHECK_THROWS_AS(splitter(expression), nn::checkpoint::FileError);
 }

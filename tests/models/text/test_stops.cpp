@@ -1,5 +1,5 @@
 // Strings that end a text: the result does not depend on how the text is cut into pieces.
-#include "models/text/stops.h"
+#include "models/text/tokenizer.h"
 
 #include "tests/catch.h"
 #include "tests/models/small.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "models/text/learn_tokenizer.h"
-#include "models/text/tokenizer/joiners.h"
+#include "models/text/tokenizer/steps.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/utf8.h"
@@ -369,7 +369,7 @@ TEST_CASE("tokenizer: a broken file is refused in one line with its name", "[tex
             {model_type(json, "\"Unigram\""), "model.type \"Unigram\" is not supported"},
             {without(json, "vocab"), "model.vocab is missing"},
             {with(json, "vocab", "{}, \"xvocab\": "), "model.vocab must not be empty"},
-            {with(json, "vocab", "{\"x y\": 0, ", 1), "the id 0 belongs to two pieces"},
+            {with(json, "vocab", "{\"x y\": 0, ", 1), "ids must be 0, 1, 2 and so on, each once"},
             {with(json, "vocab", "{\"x y\": 5000000, ", 1), "an id that is not below"},
             {with(json, "vocab", "{\"x y\": -1, ", 1), "model.vocab.x y must be a whole number from 0"},
             {with(json, "vocab", "{\"x y\": \"1\", ", 1), "model.vocab.x y must be a whole number"}};

@@ -2,7 +2,7 @@
 // made tests/golden/tokenizers by make_tokenizers.py.
 #include "autograd/base/list.h"
 #include "models/text/tokenizer.h"
-#include "models/text/tokenizer/decoder.h"
+#include "models/text/tokenizer/steps.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 

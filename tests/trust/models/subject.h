@@ -1,7 +1,7 @@
 // What is done with a random model of each kind: its data, its loss, its logits. A function of (seed, step).
 #pragma once
 
-#include "models/text/mask_tokens.h"
+#include "models/text/training_data.h"
 #include "nn/training.h"
 #include "tests/models/small.h"
 #include "tests/trust/models/random_model.h"

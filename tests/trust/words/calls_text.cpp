@@ -7,10 +7,9 @@
 #include "models/text/bleu.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
-#include "models/text/mask_tokens.h"
-#include "models/text/parallel.h"
-#include "models/text/stops.h"
+#include "models/text/tokenizer.h"
 #include "models/text/tokenizer/learn_merges.h"
+#include "models/text/training_data.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {
@@ -124,14 +123,13 @@ Calls calls_of_text() {
         CALL(lines_of("", "file")),
         CALL(lines_of("\n", "file")),
         CALL(lines_of("good\nba\xff\n", "file")),
-        CALL(split_pair("no tab", "file", 7)),
-        CALL(split_pair("a\tb\tc", "file", 7)),
+        CALL(pairs_of("no tab", "file")),
+        CALL(pairs_of("a\tb\tc", "file")),
         CALL(check_unpacked("\x1f\x8b\x08", "file")),
         CALL(read_file("/no/such/file")),
         CALL(read_file("/")),
         CALL(read_file("/dev/null")),
         CALL(lines_of(read_file("/no/such/file"), "file")),
-        CALL(read_pairs("/no/such/file")),
         CALL(Tokenizer::open("/no/such/folder")),
         CALL(Tokenizer::open("/dev/null")),
         CALL(Tokenizer::open("")),

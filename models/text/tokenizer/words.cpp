@@ -1,11 +1,62 @@
-#include "models/text/tokenizer/features.h"
-
+// A vocabulary, and the models that look up words in it.
 #include <algorithm>
 #include <map>
 
+#include "models/text/tokenizer/model.h"
 #include "models/text/unicode.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
+
+using nn::checkpoint::check_file;
+using nn::checkpoint::shown;
+
+bool Vocabulary::add(std::string_view piece, int64_t id, const std::string& where) {
+    if (size() >= kMost || id >= kMost)
+        check_file(false, where, ": the vocabulary has more than ", kMost,
+                   " pieces, or an id that is not below that: ", shown(piece), " has ", id);
+    return ids_.try_emplace(std::string(piece), static_cast<int32_t>(id)).second;
+}
+
+Strings Vocabulary::in_order(const std::string& where) const {
+    std::vector<const std::string*> found(ids_.size());
+    for (const auto& [piece, id] : ids_)
+        if (id < size())
+            found[static_cast<std::size_t>(id)] = &piece;
+    Strings all;
+    for (const std::string* piece : found) {
+        check_file(piece != nullptr, where, ": no piece has the id ", all.size(), ", although there are ",
+                   size(), " pieces; ids must be 0, 1, 2 and so on, each once");
+        all.push_back(*piece);
+    }
+    return all;
+}
+
+void WordLevel::append(std::string_view word, Ids& ids, const Dropout&) const {
+    ids.push_back(words->id(word, unk));
+}
+
+void WordPiece::append(std::string_view word, Ids& ids, const Dropout&) const {
+    const std::size_t before = ids.size();
+    bool known = static_cast<int64_t>(nn::checkpoint::columns_of(word)) <= longest_word;
+    std::string part(word);  // what is left, with the prefix
+    for (std::size_t begin = 0; known && part.size() > begin; begin = prefix.size()) {
+        std::size_t end = part.size();
+        int32_t id = pieces->id(part);
+        while (id == Vocabulary::kNone && --end > begin)
+            id = pieces->id(std::string_view(part).substr(0, end));
+        known = id != Vocabulary::kNone;
+        ids.push_back(id);
+        part.replace(0, end, prefix);
+    }
+    if (!known) {
+        ids.resize(before);
+        ids.push_back(unk);
+    }
+}
+
+// ---- a classifier's features
+
 namespace {
 
 // How many bytes the first `count` characters of a word have.
@@ -50,8 +101,7 @@ void Features::append(const Strings& all, Ids& ids, Dropout& dropout) const {
         if (std::ssize(words) < max_words) {
             words.push_back(spelled(word, keep_case));
             add(words.back(), dropout);
-            const int32_t id = vocabulary->id(look(word));
-            ids.push_back(id == Vocabulary::kNone ? unk : id);
+            ids.push_back(vocabulary->id(look(word), unk));
             add(beginning(word), never);
         }
     for (std::size_t i = 1; i < words.size(); ++i)

@@ -1,14 +1,19 @@
-// Parallel text: sentences in one language with their translations in another. How it is read and checked,
-// and which pairs form a batch.
+// What models are trained on. Parallel text: sentences in one language with their translations in another;
+// how it is read and checked, and which pairs form a batch. And texts with masks.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "autograd/base/random.h"
+#include "autograd/tokens.h"
 #include "models/text/lines.h"
+#include "models/text/specials.h"
 
 namespace plaingrad::models::text {
+
+using autograd::Tokens;
 
 // Some lines of a file: how many there are, and the number of the first one, from 1.
 struct Lines {
@@ -17,6 +22,10 @@ struct Lines {
     void add(int64_t line) { first = count++ == 0 ? line : first; }
 };
 
+struct SentencePair {
+    std::string source, target;
+    int64_t line = 0;  // in its file, from 1
+};
 struct ParallelText {
     std::string source_file, target_file;  // the same for a TSV
     std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
@@ -27,12 +36,16 @@ struct ParallelText {
 };
 
 // Line i of one file and line i of the other are a pair. Throws Error if a file cannot be read as text (see
-// read_lines_leniently), if one has more lines, or if there is no pair with text on both sides.
+// lines_of), if one has more lines, or if there is no pair with text on both sides.
 ParallelText read_parallel(const std::string& source_file, const std::string& target_file,
                            InvalidUtf8 rule = InvalidUtf8::replace);
 
 // A line is source<TAB>target. Throws Error also for a line with text but without exactly one tab.
 ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule = InvalidUtf8::replace);
+
+// The pairs of a text that was written by hand, `source<TAB>target` on every line. Throws Error also for a
+// line with nothing on one side, and for what is not UTF-8.
+std::vector<SentencePair> pairs_of(std::string_view text, const std::string& path);
 
 // What may be wrong: "a.en, a.de: 7 pairs; duplicates of an earlier pair: 3 (first in line 2)". training: of
 // validation data, what the model learns from; else null.
@@ -72,5 +85,30 @@ enum class TooLong { refuse, drop, cut };
 // `file` and `line`, returns false, or cuts the end of each side, as `too_long` says.
 bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t longest, TooLong too_long,
          const std::string& file, int64_t line);
+
+// ---- for a masked language model
+//
+// A text with some tokens masked, and the tokens to predict. Devlin et al. 2019 (BERT), §3.1.
+
+struct MaskingOptions {
+    int32_t mask = kUnk;              // the id of the mask
+    int32_t first_id = kFirstFreeId;  // ids from first_id to end_id, exclusive, may be selected, and may
+    int32_t end_id = 0;               // replace others at random; end_id is usually the vocabulary's size
+    double rate = 0.15;               // the share of positions that are selected; of these,
+    double replaced = 0.8;            // this share becomes `mask`,
+    double randomised = 0.1;          // this share a random id, and the rest stay as they are
+};
+
+// What the model reads, and what it is to predict: `targets` has the original id at each selected position,
+// and padding elsewhere, which the loss ignores. (If every selected token were masked, the model would learn
+// nothing about the tokens that it sees: hence the random and the unchanged ones.)
+struct MaskedTokens {
+    Tokens ids, targets;  // (B, T)
+};
+
+// Whether a position is selected depends only on rng and the position; if none is, one is drawn. Padding and
+// reserved ids are never selected. Throws Error for rates outside [0, 1], for a mask that is the padding, for
+// ids without padding or with padding that could be drawn, and if there is nothing to select.
+MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const autograd::Rng& rng);
 
 }  // namespace plaingrad::models::text

@@ -1,19 +1,20 @@
-#include "models/text/parallel.h"
+#include "models/text/training_data.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_set>
 
 #include "autograd/base/check.h"
-#include "autograd/base/random.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text {
 
 using autograd::check;
 using autograd::join;
+using autograd::Rng;
 
 std::string ParallelText::files() const {
     return source_file == target_file ? source_file : join(source_file, ", ", target_file);
@@ -33,10 +34,32 @@ static ParallelText checked(ParallelText text) {
     return text;
 }
 
+// Without a rule, all must be UTF-8.
+static ParallelText of_tsv(std::string_view bytes, const std::string& path,
+                           std::optional<InvalidUtf8> rule = std::nullopt) {
+    ParallelText text = {path, path};
+    int64_t number = 0;
+    for (const std::string& line :
+         lines_of(bytes, path, rule ? &text.replaced : nullptr, rule.value_or(InvalidUtf8::replace))) {
+        ++number;
+        const std::size_t tab = line.find('\t');
+        const bool blank = !has_text(line);
+        check(blank || tab != line.npos, path, ":", number,
+              ": there is no tab; a line must be source<TAB>target",
+              line.find(',') != line.npos ? ", not CSV" : "");
+        check(blank || line.find('\t', tab + 1) == line.npos, path, ":", number,
+              ": there is more than one tab; a line must be source<TAB>target");
+        put(text, {line.substr(0, tab), blank ? "" : line.substr(tab + 1), number});
+    }
+    return text;
+}
+
 ParallelText read_parallel(const std::string& source_file, const std::string& target_file, InvalidUtf8 rule) {
     ParallelText text = {source_file, target_file};
-    std::vector<std::string> source = read_lines_leniently(source_file, text.replaced, rule);
-    std::vector<std::string> target = read_lines_leniently(target_file, text.replaced, rule);
+    const auto read = [&](const std::string& file) {
+        return lines_of(read_file(file), file, &text.replaced, rule);
+    };
+    std::vector<std::string> source = read(source_file), target = read(target_file);
     check(source.size() == target.size(), source_file, " has ", source.size(), " lines, ", target_file,
           " has ", target.size(), "; line i of one must be the translation of line i of the other");
     for (std::size_t i = 0; i < source.size(); ++i)
@@ -45,13 +68,14 @@ ParallelText read_parallel(const std::string& source_file, const std::string& ta
 }
 
 ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule) {
-    ParallelText text = {tsv_file, tsv_file};
-    int64_t number = 0;
-    for (const std::string& line : read_lines_leniently(tsv_file, text.replaced, rule)) {
-        ++number;
-        put(text, has_text(line) ? split_pair(line, tsv_file, number) : SentencePair{"", "", number});
-    }
-    return checked(std::move(text));
+    return checked(of_tsv(read_file(tsv_file), tsv_file, rule));
+}
+
+std::vector<SentencePair> pairs_of(std::string_view bytes, const std::string& path) {
+    const ParallelText text = of_tsv(bytes, path);
+    check(text.no_source.count == 0, path, ":", text.no_source.first, ": there is no text before the tab");
+    check(text.no_target.count == 0, path, ":", text.no_target.first, ": there is no text after the tab");
+    return checked(text).pairs;
 }
 
 // ---- checks
@@ -159,8 +183,7 @@ std::vector<Indices> make_batches(const std::vector<PairLength>& lengths, const 
           "[batches] batch_tokens and bucket must be at least 1: got ", options.batch_tokens, " and ",
           options.bucket);
     const auto n = static_cast<int64_t>(lengths.size());
-    const autograd::Rng rng =
-        autograd::Rng(options.seed).fork("batches").fork(static_cast<uint64_t>(options.epoch));
+    const Rng rng = Rng(options.seed).fork("batches").fork(static_cast<uint64_t>(options.epoch));
     Indices order = rng.fork("pairs").permutation(n);
     if (!options.shuffle)
         std::iota(order.begin(), order.end(), int64_t{0});
@@ -193,6 +216,56 @@ bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t lon
     for (std::vector<int32_t>* side : {&source, &target})
         side->resize(std::min(side->size(), static_cast<std::size_t>(longest)));
     return true;
+}
+
+// ---- masks
+
+// What a selected id becomes. Each position i has three random numbers: 3i decides whether it is selected,
+// 3i+1 what happens to it, 3i+2 which random id it gets.
+static int32_t masked(int32_t id, uint64_t i, const MaskingOptions& o, const Rng& rng) {
+    const double fate = rng.uniform(3 * i + 1);
+    if (fate < o.replaced)
+        return o.mask;
+    if (fate < o.replaced + o.randomised)
+        return o.first_id + static_cast<int32_t>(rng.below(3 * i + 2, o.end_id - o.first_id));
+    return id;
+}
+
+MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& rng) {
+    check(
+        o.rate >= 0 && o.rate <= 1 && o.replaced >= 0 && o.randomised >= 0 && o.replaced + o.randomised <= 1,
+        "[mask_tokens] rates must be in [0, 1], replaced and randomised together too: got ", o.rate, ", ",
+        o.replaced, " and ", o.randomised);
+    check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ", o.end_id,
+          "; end_id is the size of the vocabulary");
+    check(o.first_id >= 0 && o.mask >= 0, "[mask_tokens] first_id and mask must be ids: got ", o.first_id,
+          " and ", o.mask);
+    check(ids.pad() != Tokens::kNoPadding, "[mask_tokens] the ids must have padding (Tokens::padded), ",
+          "which says in the targets what is not predicted");
+    check(o.mask != ids.pad(), "[mask_tokens] the mask must not be the padding ", ids.pad());
+    check(ids.pad() < o.first_id || ids.pad() >= o.end_id, "[mask_tokens] the padding ", ids.pad(),
+          " must not be one of the ids from first_id to end_id, which may be written: these are ", o.first_id,
+          " to ", o.end_id);
+    std::vector<std::size_t> selected, possible;
+    for (std::size_t i = 0; i < ids.ids().size(); ++i) {
+        if (ids.ids()[i] < o.first_id || ids.ids()[i] >= o.end_id)
+            continue;
+        possible.push_back(i);
+        if (rng.uniform(3 * i) < o.rate)
+            selected.push_back(i);
+    }
+    check(!possible.empty(), "[mask_tokens] there is no token that may be masked");
+    if (selected.empty())
+        selected.push_back(possible[static_cast<std::size_t>(
+            rng.fork("one").below(0, static_cast<int64_t>(possible.size())))]);
+
+    std::vector<int32_t> read = ids.ids(), targets(read.size(), ids.pad());
+    for (const std::size_t i : selected) {
+        targets[i] = read[i];
+        read[i] = masked(read[i], i, o, rng);
+    }
+    return {Tokens(ids.batch(), ids.length(), std::move(read), ids.pad()),
+            Tokens(ids.batch(), ids.length(), std::move(targets), ids.pad())};
 }
 
 }  // namespace plaingrad::models::text
