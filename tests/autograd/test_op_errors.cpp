@@ -18,11 +18,6 @@ struct Failing {
 
 Tensor t(const Shape& shape) { return Tensor::full(shape, 1); }
 
-Tensor in(Precision p, const std::function<Tensor()>& call) {
-    const UsePrecision precision(p);
-    return call();
-}
-
 const Rng kRng(1);
 
 #define CALL(...) [] { return __VA_ARGS__; }

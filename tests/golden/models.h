@@ -82,17 +82,17 @@ inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageMod
 }
 template <class Model>
 void load_from_transformers(const std::string& path, const Model& model,
-                            models::hugging_face::Family family) {
+                            const std::string& family) {
     nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
     const auto config = models::hugging_face::config_of(model.config, family);
     file.rename([&](const std::string& name) { return canonical_name(config, name); });
     load(file, state_dict_in_transformers(model, family));
 }
 inline void load_gpt2(const std::string& path, const models::LanguageModel& model) {
-    load_from_transformers(path, model, models::hugging_face::Family::gpt2);
+    load_from_transformers(path, model, "gpt2");
 }
 inline void load_bert(const std::string& path, const models::MaskedLanguageModel& model) {
-    load_from_transformers(path, model, models::hugging_face::Family::bert);
+    load_from_transformers(path, model, "bert");
 }
 
 // LLAMA there.

@@ -36,7 +36,7 @@ public:
                 began_at_start = began_at_start && token == specials.start;
             } else {
                 extended_an_ended_one =
-                    extended_an_ended_one || specials.is_end(token) || contains(specials.never, token);
+                    extended_an_ended_one || specials.is_end(token) || models::contains(specials.never, token);
                 rows_[b].read.push_back(token);
             }
             for (const double x : p_(rows_[b].sentence, rows_[b].read))
