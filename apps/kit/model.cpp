@@ -289,8 +289,7 @@ void print_sizes(const std::string& path, int64_t parameters, const std::string&
     const models::SavedModel saved(path);
     const models::ConfigJson& c = saved.config;
     const models::BlockConfig& b = c.block;
-    std::cout << path << ": "
-              << (saved.is_ours() ? models::name_of(c.kind) : c.family)
+    std::cout << path << ": " << (saved.is_ours() ? models::name_of(c.kind) : c.family)
               << "\nlayers: " << c.n_layers
               << (c.kind == models::Kind::encoder_decoder ? join(" + ", c.n_decoder_layers) : "") << ", "
               << b.d_model << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"

@@ -81,8 +81,7 @@ inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageMod
     return state_dict_in_transformers(model, "bert");
 }
 template <class Model>
-void load_from_transformers(const std::string& path, const Model& model,
-                            const std::string& family) {
+void load_from_transformers(const std::string& path, const Model& model, const std::string& family) {
     nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
     const auto config = models::hugging_face::config_of(model.config, family);
     file.rename([&](const std::string& name) { return canonical_name(config, name); });

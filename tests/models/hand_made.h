@@ -35,8 +35,8 @@ public:
             if (batches.size() == 1) {
                 began_at_start = began_at_start && token == specials.start;
             } else {
-                extended_an_ended_one =
-                    extended_an_ended_one || specials.is_end(token) || models::contains(specials.never, token);
+                extended_an_ended_one = extended_an_ended_one || specials.is_end(token) ||
+                                        models::contains(specials.never, token);
                 rows_[b].read.push_back(token);
             }
             for (const double x : p_(rows_[b].sentence, rows_[b].read))
