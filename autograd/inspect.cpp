@@ -195,7 +195,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
         return out << "[empty tensor]";
     Printer printer{x};
     printer.choose_format();
-    TextWriter nowhere;
+    TextOutput nowhere;
     printer.print(nowhere, 0, 0);  // finds the width
     printer.print(out, 0, 0);
     return out << "  " << x.shape();

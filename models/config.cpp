@@ -35,7 +35,7 @@ static void check_block(const BlockConfig& c) {
           " must be a multiple of n_heads = ", c.n_heads, ", unless head_dim says how wide a head is");
     check(c.n_kv_heads == 0 || c.n_heads % c.n_kv_heads == 0, "[config] n_heads = ", c.n_heads,
           " must be a multiple of n_kv_heads = ", c.n_kv_heads);
-    // (Those of a model without rotary positions, too: a NaN among them would be saved, and no longer read.)
+    // Those of a model without rotary positions, too: they are saved with it.
     nn::check_options(c.rotary, c.positions == nn::Positions::rotary ? head_size(c) : c.rotary.width);
     check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
           c.norm_eps);

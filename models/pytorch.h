@@ -2,7 +2,6 @@
 //
 //     load_pytorch("model.safetensors", model);          # in Python: save_file(model.state_dict(), ...)
 //     save_pytorch("model.safetensors", model);          # model.load_state_dict(load_file(...), strict=True)
-//     load_pytorch("model.safetensors", stacks(model));  # model = torch.nn.Transformer(...) alone
 //
 // Which PyTorch module fits which of ours:
 //
@@ -55,17 +54,6 @@ StateDict state_dict(const M& module) {
     return pytorch_state_dict(all_parameters(module));
 }
 StateDict state_dict(const Transformer& model);
-
-// torch.nn.Transformer has neither embeddings nor output layer: encoder.layers.0..., decoder.norm.weight.
-struct Stacks {
-    const Encoder& encoder;
-    const Decoder& decoder;
-    void visit(Visitor& v) const {
-        v("encoder", encoder);
-        v("decoder", decoder);
-    }
-};
-inline Stacks stacks(const Transformer& model) { return {model.encoder, model.decoder}; }
 
 // Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries
 // which are missing from the file, superfluous, or of another shape; then the model is unchanged. For a file

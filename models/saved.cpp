@@ -21,7 +21,7 @@ using nn::checkpoint::SafeTensors;
 namespace {
 
 // So that a file of another version is recognised, and not reported as broken. Only files with our names have
-// it. Versions 1 and 2 had the configuration here, and not in config.json.
+// it.
 constexpr const char* kVersion = "plaingrad.version";
 constexpr int64_t kOurVersion = 3;
 
@@ -64,7 +64,6 @@ bool is_our_file(const SafeTensors& file) { return is_saved_here(file.metadata()
 
 // Where there is no config.json, says what there is instead, if it is known.
 void refuse_without_config(const SavedModel& saved) {
-    std::error_code none;
     if (saved.folder == saved.path && !exists(saved.file("best.safetensors")) &&
         !exists(saved.file("last.safetensors")))  // no run's
         hugging_face::refuse_others(saved.path);
@@ -113,7 +112,7 @@ StateDict state_in(const Model& model, const ConfigJson& c, bool our_names, Dire
 
 bool is_saved_here(const Metadata& metadata, const std::string& path) {
     int64_t version = 0;
-    const nn::checkpoint::FieldReader read{metadata, "", path};
+    const nn::checkpoint::Fields read{metadata, "", path};
     read(kVersion, version);
     if (!read.has(kVersion))
         return false;
@@ -141,12 +140,12 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     }
     where = listed.index.empty() ? listed.paths[0] : listed.index;
     has_our_names = is_our_file(files[0]);
+    check_file(has_our_names || !is_ours(), where,
+               ": this file holds tensors, but plaingrad has not saved it, as config.json says");
     for (SafeTensors& of : files)
         of.rename([&](const std::string& name) {
             return has_our_names ? weights_only(name) : hugging_face::canonical_name(config, name);
         });
-    check_file(has_our_names || !is_ours(), where,
-               ": this file holds tensors, but plaingrad has not saved it, as config.json says");
     const Amount there = amount_of(files);
     limit_turns(there, config);
     try {
@@ -347,14 +346,14 @@ void save_checkpoint(const std::string& path, const StateDict& state, Metadata e
 
 void load_weights(const std::string& path, const StateDict& state) {
     SafeTensors file = nn::checkpoint::read(path);
-    is_our_file(file);
+    is_our_file(file);  // throws for another version
     file.rename(weights_only);
     load(file, state);
 }
 
 void load_training(const std::string& path, nn::Training& training) {
     SafeTensors file = nn::checkpoint::read(path);
-    const nn::checkpoint::FieldReader reader{file.metadata(), kTraining, path};
+    const nn::checkpoint::Fields reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
                ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
     Standing standing;

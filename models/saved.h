@@ -71,9 +71,8 @@ bool is_saved_here(const Metadata& metadata, const std::string& path);
 bool is_of_others(const std::string& folder);
 
 // For the five models. Each tensor is copied once, from its file into its parameter, which had no initial
-// values. Throws FileError if the model is of another kind, or cannot be read, or if
-// tensors are missing, superfluous, or of other shapes. Memory is allocated for no more
-// numbers than the files have.
+// values. Throws FileError if the model is of another kind, or cannot be read, or if tensors are missing,
+// superfluous, or of other shapes. Memory is allocated for no more numbers than the files have.
 template <nn::Module Model>
 Model load_model(const SavedModel& saved, const OpenOptions& options = {});
 template <nn::Module Model>

@@ -42,7 +42,7 @@ std::vector<double> train(Adam& adam, const std::function<Tensor(int64_t step, c
 }
 
 TrainingLog::TrainingLog(const std::string& text, int64_t step) {
-    autograd::TextReader lines(text);
+    autograd::TextInput lines(text);
     std::string line;
     if (!std::getline(lines, line))
         line = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s";

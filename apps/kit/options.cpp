@@ -308,7 +308,7 @@ void Options::resume(Text kept, Text path) {
                                   row->reason, "; these can: ", changeable()));
     const std::vector<Option*> all_lists = lists();
     std::vector<Words> parts(1);  // settings, and the words of each list
-    autograd::TextReader lines(kept);
+    autograd::TextInput lines(kept);
     for (std::string line; std::getline(lines, line);)
         if (line == "--")
             parts.emplace_back();
@@ -464,7 +464,7 @@ void Options::print_help() {
 
 // What help_texts.txt has below the line "# PROGRAM COMMAND".
 void Options::print_texts() const {
-    autograd::TextReader texts{std::string(help_texts)};
+    autograd::TextInput texts{std::string(help_texts)};
     std::string line, before, paragraph;
     while (std::getline(texts, line) && line != "# " + call_.program)
         continue;

@@ -137,7 +137,7 @@ std::string loss_chart(const std::string& log, std::size_t width, Ink ink) {
     const std::size_t columns = std::max<std::size_t>(width, 30) - kMargin;
     const auto lines = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));  // with the head
     std::vector<double> losses, points(columns + 1);
-    autograd::TextReader rows(log);
+    autograd::TextInput rows(log);
     for (std::string row; std::getline(rows, row);) {
         double loss = 0, validation = 0;
         if (std::sscanf(row.c_str(), "%*d,%lf,%lf", &loss, &validation) > 0) {

@@ -133,6 +133,8 @@ void converse(Prompt p) {
 }
 
 static void report_unknown(const Prompt& p, const std::vector<std::string>& unknown) {
+    if (unknown.empty())
+        return;
     constexpr std::ptrdiff_t kFirst = models::text::kFirstFreeId, kMost = kFirst + 40;
     std::vector<std::string> quoted;
     for (const std::string& word : unknown)
@@ -142,11 +144,10 @@ static void report_unknown(const Prompt& p, const std::vector<std::string>& unkn
     const auto begin = p.names.begin();
     const std::vector<std::string> known(begin + kFirst,
                                          begin + std::min<int64_t>(kMost, std::ssize(p.names)));
-    if (!unknown.empty())
-        std::cerr << join(
-            name(), ": unknown ", p.noun, "s: ",
-            as_line(join(models::listed(quoted), "; known ", p.noun, "s: ", models::listed(known, " "))),
-            std::ssize(p.names) > kMost ? " ...\n" : "\n");
+    std::cerr << join(
+        name(), ": unknown ", p.noun,
+        "s: ", as_line(join(models::listed(quoted), "; known ", p.noun, "s: ", models::listed(known, " "))),
+        std::ssize(p.names) > kMost ? " ...\n" : "\n");
 }
 
 void answer_all(const Prompt& p, const std::vector<std::string>& lines) {

@@ -123,7 +123,7 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
 
 Recorder::Recorder(const RunPlan& plan, int64_t steps, const std::string& earlier, int64_t done)
     : plan_(plan), model_(plan.report_model), steps_(steps) {
-    autograd::TextReader lines(earlier);
+    autograd::TextInput lines(earlier);
     for (std::string line; std::getline(lines, line);)
         try {
             const nn::checkpoint::Json row(line, "report.jsonl");
@@ -299,7 +299,7 @@ std::string now() {
 // Of a long log, every n-th line, the last, and those with a validation, which have no empty field.
 std::string thinned(const std::string& log) {
     const int64_t every = 1 + std::count(log.begin(), log.end(), '\n') / 3000;
-    autograd::TextReader lines(log);
+    autograd::TextInput lines(log);
     std::string kept;
     int64_t i = 0;
     for (std::string line; std::getline(lines, line); ++i)
@@ -356,8 +356,6 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
 
 Report::Report(const models::Run& run, const RunPlan& plan)
     : run_(run), recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
-    if (!run.folder.run.report.empty())
-        check_page(run.folder.run.report);
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.model.parameters);

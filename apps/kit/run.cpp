@@ -137,8 +137,7 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     const std::string last = in_folder(path, "last.safetensors");
     const std::string file = exists(last) ? last : models::model_file(path);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
-    const nn::checkpoint::FieldReader training{metadata, "training.", file},
-        run{metadata, program + ".", file};
+    const nn::checkpoint::Fields training{metadata, "training.", file}, run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))
         return false;
     int64_t steps = 0, best_step = 0, worse = 0;

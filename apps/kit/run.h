@@ -77,7 +77,7 @@ Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool
         else
             return model(in[0], mode);
     };
-    const Model* const of = &model;  // captured where it is used
+    const Model* const of = &model;  // by this name, as a lambda must use all that it names
     const auto loss = [=](const Examples& e, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return of->loss(e.inputs[0], e.inputs[1], e.targets, mode);

@@ -62,7 +62,7 @@ std::string left(const std::string& text, std::size_t width) {
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
     std::vector<std::string> lines;
-    autograd::TextReader paragraphs(text);
+    autograd::TextInput paragraphs(text);
     for (std::string paragraph; std::getline(paragraphs, paragraph);) {
         if (columns(paragraph) <= width) {
             lines.push_back(paragraph);
@@ -72,7 +72,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
         const std::size_t column = paragraph.find_first_not_of(' ', paragraph.find("  ", begin));
         begin = column < width / 2 ? column : begin;
         std::string line = paragraph.substr(0, begin);
-        autograd::TextReader words(paragraph.substr(begin));
+        autograd::TextInput words(paragraph.substr(begin));
         for (std::string word; words >> word;) {
             if (line.size() > begin && columns(line) + 1 + columns(word) > width)
                 lines.push_back(std::exchange(line, std::string(begin, ' ')));

@@ -7,7 +7,7 @@
 namespace plaingrad::autograd {
 
 std::string join(std::initializer_list<Printable> parts) {
-    TextWriter text;
+    TextOutput text;
     text.imbue(std::locale::classic());  // 12345, and not 12.345 where the host program speaks German
     for (const Printable& part : parts)
         part.print(text, part.value);

@@ -9,12 +9,12 @@
 
 namespace plaingrad::autograd {
 
-struct TextReader : std::istringstream {
-    explicit TextReader(std::string text) : std::istringstream(std::move(text)) { exceptions(badbit); }
+struct TextInput : std::istringstream {
+    explicit TextInput(std::string text) : std::istringstream(std::move(text)) { exceptions(badbit); }
 };
 
-struct TextWriter : std::ostringstream {
-    TextWriter() { exceptions(badbit); }
+struct TextOutput : std::ostringstream {
+    TextOutput() { exceptions(badbit); }
 };
 
 }  // namespace plaingrad::autograd

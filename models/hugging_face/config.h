@@ -14,8 +14,8 @@
 
 namespace plaingrad::models::hugging_face {
 
-// A model as we describe it, and what config.json has besides. Its family's table reads into it and
-// writes from it.
+// A model as we describe it, and what config.json has besides. Its family's table reads into it and writes
+// from it.
 struct ConfigJson : Config {
     bool is_ours() const { return family == "plaingrad"; }
 

@@ -37,14 +37,14 @@ bool changes_nothing(const Json& json, double neutral) {
     return json.is_null() || text == "\"\"" || text == "[]" || text == "{}";
 }
 
-// Refused, unless it is null or `neutral`. With kAccepted, these are all keys of
-// GenerationConfig in transformers 5, and those that older files have.
-struct RefusedHere {
+// Refused, unless it is null or `neutral`. With kAccepted, these are all keys of GenerationConfig in
+// transformers 5, and those that older files have.
+struct RefusedUnless {
     std::string_view name;
     double neutral;
     const char* why;
 };
-constexpr RefusedHere kRefused[] = {
+constexpr RefusedUnless kRefused[] = {
     {"num_beams", 1, "one text is drawn, without a beam"},
     {"num_beam_groups", 1, "one text is drawn, without a beam"},
     {"diversity_penalty", 0, "one text is drawn, without a beam"},
@@ -101,7 +101,7 @@ void check_others(const Json& json, std::vector<std::string>& notes) {
     Unknown unknown;
     for (const Json& member : json.members()) {
         const auto* key = std::find_if(std::begin(kRefused), std::end(kRefused),
-                                       [&](const RefusedHere& r) { return r.name == member.name(); });
+                                       [&](const RefusedUnless& r) { return r.name == member.name(); });
         if (key != std::end(kRefused))
             member.require(changes_nothing(member, key->neutral), "has a value that is not supported, as ",
                            key->why, "; without this key the model can be used");

@@ -62,8 +62,9 @@ void refuse_others(const std::string& folder) {
                    ", which is not there; download the model again");
         if (name == "snapshots")
             for (const std::string& snapshot : nn::checkpoint::names_in(path, error))
-                check_file(false, folder, ": this is a folder of Hugging Face's cache; the model is in ",
-                           nn::checkpoint::in_folder(path, snapshot));
+                throw nn::checkpoint::FileError(
+                    autograd::join(folder, ": this is a folder of Hugging Face's cache; the model is in ",
+                                   nn::checkpoint::in_folder(path, snapshot)));
     }
     for (const nn::checkpoint::Foreign& other : nn::checkpoint::foreign_files())
         for (const std::string& name : names) {
@@ -85,10 +86,9 @@ WeightFiles weight_files(const std::string& folder) {
             return {.paths = {path}};
     check_file(exists(folder), folder, ": there is no such folder");
     refuse_others(folder);
-    check_file(
-        false, folder,
+    throw nn::checkpoint::FileError(
+        folder +
         ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
-    return {};
 }
 
 void check_listed(const WeightFiles& files, std::size_t file,

@@ -35,8 +35,8 @@ void check_listed(const WeightFiles& files, std::size_t file,
 // ---- Tensors: their names, and which of our parameters each is. Reading and writing use the same table, the
 // family's (families.cpp).
 
-// For a name in a file: the one that is meant, as there are files with and without the prefix,
-// and older ones have other names; or "" for a tensor that changes nothing, such as a buffer.
+// For a name in a file: the one that is meant, as there are files with and without the prefix, and older ones
+// have other names; or "" for a tensor that changes nothing, such as a buffer.
 std::string canonical_name(const ConfigJson& config, std::string name);
 
 // The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error

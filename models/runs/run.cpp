@@ -61,7 +61,7 @@ void Run::check_same() const {
 }
 
 void Run::resume() {
-    const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
+    const nn::checkpoint::Fields read{folder.checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
     autograd::check(data == model.data, folder.last(),

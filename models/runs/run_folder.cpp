@@ -15,7 +15,7 @@ namespace plaingrad::models {
 
 namespace fs = std::filesystem;
 using autograd::check;
-using nn::checkpoint::FieldReader;
+using nn::checkpoint::Fields;
 
 namespace {
 
@@ -78,7 +78,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         is_saved_here(checkpoint, last());  // throws for another version
-        const FieldReader read{checkpoint, program + ".", last()};
+        const Fields read{checkpoint, program + ".", last()};
         nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
                                    ": this is a run of ", program_of(checkpoint), ", not of ", program);
         arguments = read.required("arguments");
@@ -142,7 +142,7 @@ void RunFolder::make() {
          folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
-    check(!error && fs::is_directory(path), path,
+    check(!error && fs::is_directory(path, error), path,
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
 }
 

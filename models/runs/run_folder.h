@@ -61,7 +61,7 @@ public:
             options.resume(arguments, last());
         if (exists() || !of_run.report.empty() || team().size() > 1)
             arguments = options.kept();
-        run = of_run;  // options.resume may have changed it
+        run = of_run;  // the program's settings, which options.resume may have changed
     }
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
     ~RunFolder();

@@ -23,13 +23,11 @@ std::string read_file(std::FILE* file, const std::string& name);
 // Throws FileError naming `path` if these bytes were compressed by gzip, xz, zstd or zip.
 void check_unpacked(std::string_view bytes, const std::string& path);
 
-// A line without its CR. Throws Error naming `where` ("file:line") if it is not UTF-8, if it contains a NUL,
-// or if it is longer than any sentence, and could take hours.
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-//
-// With a count the line need not be UTF-8: each byte that cannot be becomes U+FFFD, and is counted; or stays
-// as it is, for models that read bytes.
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // longer than any sentence: it could take hours
 enum class InvalidUtf8 { replace, keep };
+// A line without its CR. Throws Error naming `where` ("file:line") if it is not UTF-8, contains a NUL, or is
+// longer than kLongestLine. With a count the line need not be UTF-8: each byte that cannot be becomes U+FFFD,
+// and is counted; or stays as it is, for models that read bytes.
 std::string clean_line(std::string line, const std::string& where, int64_t* replaced = nullptr,
                        InvalidUtf8 rule = InvalidUtf8::replace);
 
@@ -65,8 +63,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b);
 bool has_text(std::string_view line);
 
 // A short text that changes if any byte of the texts changes: a run must resume with the data that it began
-// with.
-// ids: what a tokenizer made of them, which may change while the texts stay.
+// with. ids: what a tokenizer made of them, which may change while the texts stay.
 std::string fingerprint(const std::vector<std::string>& texts,
                         const std::vector<std::vector<int32_t>>& ids = {});
 

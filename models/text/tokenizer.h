@@ -9,7 +9,7 @@
 // A text is normalized, split into words, and each word becomes ids by the model: byte-level BPE (GPT-2,
 // Llama 3, Qwen2, SmolLM), BPE of characters that falls back to bytes (Llama 2, Mistral), WordPiece (BERT),
 // whole words; or one of ours, which only this library reads: BPE as subword-nmt's, and the features of a
-// classifier (models/text/tokenizer/pipeline.cpp). Anything else is refused by name. No chat
+// classifier (models/text/tokenizer/model.h). Anything else is refused by name. No chat
 // templates: a text is encoded as it is.
 //
 // A text need not be UTF-8. Where the model reads bytes, or falls back to them, each byte has its id; BERT

@@ -19,7 +19,7 @@ struct Cased {
 // All letters of a table of runs, side by side: looking one up must not cost a search.
 std::string letters_of(const char* table) {
     std::string all;
-    autograd::TextReader text(table);
+    autograd::TextInput text(table);
     char letter = 0;
     for (std::size_t length = 0; text >> letter >> length;)
         all.append(length, letter);
@@ -34,7 +34,7 @@ char letter(char32_t c) {
 
 std::vector<Cased> read_lower() {
     std::vector<Cased> runs;
-    autograd::TextReader text(kLower);
+    autograd::TextInput text(kLower);
     int delta = 0;
     for (uint32_t skip = 0, count = 0, step = 0, end = 0; text >> skip >> count >> step >> delta;) {
         const uint32_t first = end + skip;
@@ -131,7 +131,7 @@ struct Tables {
         const auto never_composed = [&](char32_t c, const Codes&) { changes_nfc[c] = changes_nfd[c] = true; };
         read_parts(kPairs, 2, never_composed);
         read_parts(kSingles, 1, never_composed);
-        autograd::TextReader text(kCombining);
+        autograd::TextInput text(kCombining);
         char32_t at = 0;
         for (uint32_t length = 0, mark = 0; text >> mark >> length; at += length)
             for (char32_t c = at; mark != 0 && c < at + length; ++c) {
@@ -146,7 +146,7 @@ struct Tables {
 
     template <class Also>
     void read_parts(const char* table, std::size_t count, const Also& also) {
-        autograd::TextReader text(table);
+        autograd::TextInput text(table);
         char32_t c = 0;
         for (uint32_t skip = 0, code = 0; text >> skip; ++c) {
             c += skip;

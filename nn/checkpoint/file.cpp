@@ -110,7 +110,7 @@ std::string InputFile::read(int64_t at, int64_t n) const {
     try {
         bytes.resize(static_cast<std::size_t>(n));
     } catch (const std::exception&) {
-        throw FileError(join(path_, ": its ", size_, " bytes do not fit into memory"));
+        throw FileError(join(path_, ": its ", n, " bytes do not fit into memory"));
     }
     read_to(bytes.data(), at, n);
     return bytes;

@@ -260,14 +260,14 @@ bool SafeTensors::is_real(const Entry& entry) { return kind_of(entry.dtype).conv
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
     const int64_t size = size_of(entry.dtype), all = (entry.end - entry.begin) / size;
-    autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, "[SafeTensors] of the entry's ",
+    autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, path(), ": of the entry's ",
                     all, " numbers there are no ", n, " from ", first, " on");
     const int64_t at = begin_ + entry.begin + first * size;
     if (entry.dtype == kOurs) {
         file_->read_to(reinterpret_cast<char*>(to), at, n * size);
         return;
     }
-    autograd::check(is_real(entry), "[SafeTensors] the entry holds no floating-point numbers");
+    autograd::check(is_real(entry), path(), ": the entry holds no floating-point numbers");
     std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
     for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t length = std::min(kPiece, n - done) * size;
@@ -354,48 +354,47 @@ void FieldWriter::operator()(const std::string& name, const std::vector<int64_t>
     (*this)(name, text);
 }
 
-const std::string* FieldReader::find(const std::string& name) const {
+const std::string* Fields::find(const std::string& name) const {
     const auto entry = metadata.find(prefix + name);
     return entry == metadata.end() ? nullptr : &entry->second;
 }
 
-const std::string& FieldReader::required(const std::string& name) const {
+const std::string& Fields::required(const std::string& name) const {
     const std::string* text = find(name);
     check_file(text != nullptr, where, ": ", prefix, name, " is missing");
     return *text;
 }
 
 template <class Value>
-Value FieldReader::checked(const std::string& name, const std::optional<Value>& value,
-                           const char* what) const {
-    check_file(value.has_value(), where, ": ", prefix, name, " must be ", what, ": got ",
-               shown(required(name)));
+Value Fields::checked(const std::string& name, const std::optional<Value>& value, const char* what) const {
+    if (!value)
+        throw FileError(join(where, ": ", prefix, name, " must be ", what, ": got ", shown(required(name))));
     return *value;
 }
 
-void FieldReader::operator()(const std::string& name, std::string& value) const {
+void Fields::operator()(const std::string& name, std::string& value) const {
     if (const std::string* text = find(name))
         value = *text;
 }
 
-void FieldReader::operator()(const std::string& name, int64_t& value) const {
+void Fields::operator()(const std::string& name, int64_t& value) const {
     if (const std::string* text = find(name))
         value = checked(name, parse_integer(*text), "a whole number");
 }
 
-void FieldReader::operator()(const std::string& name, std::vector<int64_t>& values) const {
+void Fields::operator()(const std::string& name, std::vector<int64_t>& values) const {
     const std::string* text = find(name);
     if (text == nullptr)
         return;
     values.clear();
-    autograd::TextReader words(*text);
+    autograd::TextInput words(*text);
     for (std::string word; words >> word;) {
         const std::optional<int64_t> number = parse_integer(word);
         values.push_back(checked(name, number >= 0 ? number : std::nullopt, "whole numbers from 0"));
     }
 }
 
-void FieldReader::operator()(const std::string& name, double& value) const {
+void Fields::operator()(const std::string& name, double& value) const {
     if (const std::string* text = find(name)) {
         const std::optional<double> number = parse_real(*text);
         value = checked(name, number && !std::isnan(*number) ? number : std::nullopt, "a number");

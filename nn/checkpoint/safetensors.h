@@ -135,11 +135,11 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
 //     }
 //     FieldWriter write{metadata, "epoch."};
 //     visit_fields(epoch, write);  // "epoch.number" -> "12"
-//     FieldReader read{file.metadata(), "epoch.", file.path()};
+//     Fields read{file.metadata(), "epoch.", file.path()};
 //     visit_fields(epoch, read);
 //
-// A field that is missing from the file leaves the variable as it is, at its default: so a file that was
-// saved before the field existed can still be read.
+// A field that is missing from the file leaves the variable as it is, at its default: so a new field makes no
+// file unreadable.
 
 struct FieldWriter {
     Metadata& metadata;
@@ -153,7 +153,7 @@ struct FieldWriter {
 
 // Each call throws FileError, naming the file and the field, for a text that is not such a value. NaN is
 // refused.
-struct FieldReader {
+struct Fields {
     const Metadata& metadata;
     std::string prefix = {};  // of every name
     std::string where = {};   // the file

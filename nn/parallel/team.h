@@ -62,9 +62,9 @@ bool any(Team& team, bool mine);
 std::vector<double> gather(Team& team, const std::vector<double>& mine);
 std::vector<std::string> gather(Team& team, const std::vector<std::string>& mine);
 
-// Calls f in every process. If it throws an Error in one, all throw an Error with its message: none of them
-// goes on and waits for the others.
-void check_all(Team& team, const std::string& error);  // "": none in this process
+// Throws Error in every process if one has an error, so that none goes on and waits for the others. "": none.
+void check_all(Team& team, const std::string& error);
+// Calls f in every process. If it throws an Error in one, all throw an Error with its message.
 template <class F>
 void together(Team& team, const F& f) {
     if (team.size() == 1)

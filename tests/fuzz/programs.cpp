@@ -118,7 +118,7 @@ void resume(const std::string& bytes) {
         folder.write("config.json", written(models::hugging_face::config_of(small_language_model().config)));
     const std::string path = folder.write("last.safetensors", bytes);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
-    const nn::checkpoint::FieldReader read{metadata, "generate.", path};
+    const nn::checkpoint::Fields read{metadata, "generate.", path};
     generate::TrainSettings settings;
     Options options({"generate train", "learns"});
     generate::add_train_options(options, settings);

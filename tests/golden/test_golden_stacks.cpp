@@ -1,5 +1,6 @@
 // Encoder, decoder, and both as torch.nn.Transformer has them, agree with PyTorch.
 #include "tests/golden/golden.h"
+#include "tests/golden/models.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT

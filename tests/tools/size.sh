@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3346
 autograd/kernels         3128
 nn                       1299
-nn/checkpoint            1401
+nn/checkpoint            1400
 nn/parallel               457
-models                   3131
+models                   3121
 models/hugging_face      1177
 models/text              3489
-apps                     7278
-product                 24706
+apps                     7275
+product                 24692
 files                     241
-tests                   57150'
+tests                   57149'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

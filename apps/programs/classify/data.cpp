@@ -101,7 +101,7 @@ Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autog
 
 Corpus built_in_corpus() {
     Corpus corpus;
-    autograd::TextReader lines{std::string(requests)};
+    autograd::TextInput lines{std::string(requests)};
     std::vector<Example>* part = &corpus.training;
     for (std::string line; std::getline(lines, line);)
         if (line.empty())

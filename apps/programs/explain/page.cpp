@@ -26,7 +26,7 @@ static Words labels(char kind, int64_t n, const Values& values) {
 // "encoder.q 0 2 1": a name, and indices behind it.
 struct Reference {
     explicit Reference(const std::string& text) {
-        autograd::TextReader parts(text);
+        autograd::TextInput parts(text);
         parts >> name;
         for (int64_t i; parts >> i;)
             indices.push_back(i);
@@ -82,7 +82,7 @@ static std::string filled(std::string line, const Values& values) {
 
 std::vector<Step> lecture_steps() {
     std::vector<Step> steps;
-    autograd::TextReader lines{std::string(lecture)};
+    autograd::TextInput lines{std::string(lecture)};
     for (std::string line; std::getline(lines, line);) {
         if (const std::size_t colon = line.find(": "); line.starts_with("# "))
             steps.push_back({line.substr(2, colon - 2), line.substr(colon + 2), ""});
@@ -100,7 +100,7 @@ std::string page(const Step& step, const std::string& number, const Values& valu
     const std::size_t gap = 81 - nn::checkpoint::columns_of(title) - name.size();
     std::string text = styled("\033[1m", title) + std::string(gap, ' ') + name;
     bool head = true;
-    autograd::TextReader lines(step.text);
+    autograd::TextInput lines(step.text);
     for (std::string line; std::getline(lines, line);) {
         if (const std::size_t space = line.find(' '); line.starts_with('?')) {
             if (values(line.substr(1, space - 1)).item() == 0)

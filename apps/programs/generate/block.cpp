@@ -60,7 +60,7 @@ std::string config_help() {
 
 Config named_config(const std::string& name, int64_t d_model, int64_t heads) {
     const bool modern = name == "modern" || name.starts_with("modern+");
-    autograd::TextReader parts((modern ? kModern + name.substr(6) : name) + '+');
+    autograd::TextInput parts((modern ? kModern + name.substr(6) : name) + '+');
     std::string part;
     std::getline(parts, part, '+');
     kit::check_usage(part == "2017" || part == "gpt2", "--config must begin with 2017, gpt2 or modern: got '",

@@ -103,7 +103,7 @@ Batches::Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch
       tokenizer_(&tokenizer),
       accumulate_(accumulate),
       bpe_dropout_(bpe_dropout),
-      from_(from.first > 1 ? from : models::Epoch()),  // older checkpoints have no first step
+      from_(from.first > 1 ? from : models::Epoch()),  // a checkpoint may lack the first step
       options_{.batch_tokens = batch_tokens, .seed = seed} {
     begin_epoch(from_.ended, from_.first);
 }

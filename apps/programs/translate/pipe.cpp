@@ -117,7 +117,7 @@ void talk(const models::Translator& translator, const PipeOptions& options) {
         return reading;
     };
     prompt.answer = [&](const std::string& text, const std::string& where) {
-        autograd::TextReader line(text + '\n');
+        autograd::TextInput line(text + '\n');
         Pipe(translator, options, where)(line);  // what is unknown was told already
     };
     kit::converse(prompt);

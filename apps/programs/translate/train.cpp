@@ -125,7 +125,7 @@ void load_average(const std::vector<std::string>& files, const Transformer& into
 // The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
 std::string earlier_epochs(const std::string& file, int64_t done) {
     std::string log = "epoch,step,training loss,validation loss,BLEU (greedy)\n", row;
-    autograd::TextReader rows(nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "");
+    autograd::TextInput rows(nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "");
     for (std::getline(rows, row); std::getline(rows, row);)
         if (const std::size_t step = row.find(',') + 1; std::atoll(row.c_str() + step) <= done)
             log += row + '\n';

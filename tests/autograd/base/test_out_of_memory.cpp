@@ -40,10 +40,10 @@ TEST_CASE("out of memory: a text stream throws, where the standard's seems to en
     std::string word;
     std::istringstream usual(kLong);
     CHECK_FALSE(fails([&] { usual >> word; }));
-    autograd::TextReader reader(kLong), lines(kLong + "\n");
+    autograd::TextInput reader(kLong), lines(kLong + "\n");
     CHECK(fails([&] { reader >> word; }));
     CHECK(fails([&] { std::getline(lines, word); }));
-    autograd::TextWriter writer;
+    autograd::TextOutput writer;
     CHECK(fails([&] { writer << kLong; }));
     CHECK(fails([&] { autograd::join(kLong, 1); }));
 }

@@ -15,7 +15,7 @@ using namespace tests;           // NOLINT
 
 namespace {
 
-struct Fields {
+struct Saved {
     int64_t count = 7;
     double wide = 0.25;
     std::string word = "default";
@@ -30,9 +30,9 @@ void visit(F& f, Field& field) {
     field("ids", f.ids);
 }
 
-Fields from(const Metadata& metadata) {
-    Fields fields;
-    const FieldReader reader{metadata, "x.", "file"};
+Saved from(const Metadata& metadata) {
+    Saved fields;
+    const nn::checkpoint::Fields reader{metadata, "x.", "file"};
     visit(fields, reader);
     return fields;
 }
@@ -42,13 +42,13 @@ Fields from(const Metadata& metadata) {
 TEST_CASE("metadata: fields are restored", "[nn][checkpoint][metadata]") {
     constexpr double inf = std::numeric_limits<double>::infinity();
     for (const double wide : {1.0 / 3, -inf, inf, 5e-324, -0.0, 1e308}) {
-        const Fields given = {std::numeric_limits<int64_t>::min(), wide, "à\nb", {7, int64_t{1} << 40}};
+        const Saved given = {std::numeric_limits<int64_t>::min(), wide, "à\nb", {7, int64_t{1} << 40}};
         Metadata metadata;
         FieldWriter writer{metadata, "x."};
         visit(given, writer);
         CHECK(metadata.at("x.ids") == "7 1099511627776");
         CHECK(metadata.size() == 4);
-        const Fields back = from(metadata);
+        const Saved back = from(metadata);
         CHECK(back.count == given.count);
         CHECK(back.wide == given.wide);
         CHECK(std::signbit(back.wide) == std::signbit(wide));
@@ -94,10 +94,10 @@ TEST_CASE("metadata: numbers as text do not depend on the locale", "[nn][checkpo
 }
 
 TEST_CASE("metadata: a missing field keeps its default", "[nn][checkpoint][metadata]") {
-    const Fields fields = from({{"count", "1"}, {"y.count", "2"}});  // of other prefixes
+    const Saved fields = from({{"count", "1"}, {"y.count", "2"}});  // of other prefixes
     CHECK(fields.count == 7);
     CHECK(fields.word == "default");
-    const FieldReader reader{Metadata(), "x.", "file"};
+    const nn::checkpoint::Fields reader{Metadata(), "x.", "file"};
     CHECK_FALSE(reader.has("count"));
     CHECK_THROWS_AS(reader.required("count"), FileError);
     CHECK(error_of([&] { reader.required("count"); }) == "file: x.count is missing");

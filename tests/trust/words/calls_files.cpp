@@ -71,7 +71,7 @@ void json(const std::string& text, const Read& read) {
 template <class Value>
 void field(const std::string& text) {
     Value value = {};
-    FieldReader{{{"x", text}}, "", "file"}("x", value);
+    Fields{{{"x", text}}, "", "file"}("x", value);
 }
 void configured(const std::string& field) {
     with_file(R"({"model_type":"plaingrad",)" + field + "}", [] { hugging_face::read_config(kPath); });
@@ -149,7 +149,7 @@ Calls calls_of_files() {
         CALL(field<int64_t>("99999999999999999999")),
         CALL(field<double>("1,5")),
         CALL(field<std::vector<int64_t>>("1 x")),
-        CALL(FieldReader{{}, "", "file"}.required("x")),
+        CALL(Fields{{}, "", "file"}.required("x")),
         CALL(configured(R"("vocabulary":0)")),
         CALL(configured(R"("vocabulary":"x")")),
         CALL(configured(R"("nosuch":1)")),
