@@ -9,8 +9,6 @@
 //     label.model.config.block.precision = models::Precision::float32;
 #pragma once
 
-#include <optional>
-
 #include "models/families/one_stack.h"
 #include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"

@@ -15,7 +15,7 @@
 //     write.model.config.block.precision = models::Precision::float32;
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include "models/decoding/sampling.h"
 #include "models/families/one_stack.h"

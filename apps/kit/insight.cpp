@@ -12,7 +12,6 @@
 #include "apps/kit/prompt.h"
 #include "autograd/base/list.h"
 #include "autograd/ops.h"
-#include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
 

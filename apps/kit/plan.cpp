@@ -8,8 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
-#include <memory>
-#include <utility>
 
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <type_traits>
 
 #include "apps/kit/options.h"
 #include "apps/kit/report.h"

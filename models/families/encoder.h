@@ -9,7 +9,6 @@
 #include "nn/attention.h"
 #include "nn/dropout.h"
 #include "nn/norm.h"
-#include "nn/probe.h"
 
 namespace plaingrad::models {
 

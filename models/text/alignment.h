@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/base/check.h"
 #include "autograd/tensor.h"
 
 namespace plaingrad::models::text {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <tuple>
 
 #include "nn/checkpoint/utf8.h"

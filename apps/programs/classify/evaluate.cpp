@@ -2,7 +2,6 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "apps/kit/model.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iostream>
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"

@@ -1,6 +1,5 @@
 #include "models/text/tokenizer/learn_merges.h"
 
-#include <algorithm>
 #include <set>
 #include <tuple>
 

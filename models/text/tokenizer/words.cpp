@@ -1,5 +1,4 @@
 // A vocabulary, and the models that look up words in it.
-#include <algorithm>
 #include <map>
 
 #include "models/text/tokenizer/model.h"
