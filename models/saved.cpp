@@ -157,7 +157,7 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
         note_ignored(files, config);
     notes = config.notes;
     if (folder == path && listed.index.empty() && files[0].path() != file("model.safetensors"))
-        notes.push_back("its run has not ended: these are the weights of " + files[0].path());
+        notes.push_back("there is no model.safetensors; these are the weights of " + files[0].path());
 }
 
 bool is_of_others(const std::string& folder) {

@@ -292,7 +292,7 @@ void print_sizes(const std::string& path, int64_t parameters, const std::string&
     std::cout << path << ": " << (saved.is_ours() ? models::name_of(c.kind) : c.family)
               << "\nlayers: " << c.n_layers
               << (c.kind == models::Kind::encoder_decoder ? join(" + ", c.n_decoder_layers) : "") << ", "
-              << b.d_model << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
+              << b.d_model << " wide, feed-forward " << b.d_ff << ", " << counted(b.n_heads, "head")
               << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
                                                                : "")
               << "; at most " << grouped(c.max_length) << " tokens\nparameters: " << grouped(parameters)
