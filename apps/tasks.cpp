@@ -10,7 +10,7 @@
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "models/batch.h"
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/presets.h"
 #include "nn/parallel/data_parallel.h"

@@ -17,7 +17,7 @@
 
 #include <functional>
 
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/hugging_face/config.h"
 #include "models/text/tokenizer.h"

@@ -2,7 +2,7 @@
 // names, loaded again, and continues a sequence.
 #include <iostream>
 
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/presets.h"
 #include "models/pytorch.h"

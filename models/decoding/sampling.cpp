@@ -1,4 +1,4 @@
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 
 #include <algorithm>
 #include <bit>

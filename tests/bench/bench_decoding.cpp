@@ -11,7 +11,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/pytorch.h"

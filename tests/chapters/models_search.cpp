@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "autograd/base/portable_math.h"
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
 

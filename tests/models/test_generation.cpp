@@ -1,5 +1,5 @@
 // Text from a language model equals that of a plain loop over whole passes, one sentence at a time.
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 

@@ -1,5 +1,5 @@
 // The language model gives the same bits with its cache as without, however a text is cut into steps.
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"

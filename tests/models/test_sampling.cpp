@@ -1,5 +1,5 @@
 // One token from logits: which ones can be drawn, how often, and errors.
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 
 #include <algorithm>
 #include <cmath>

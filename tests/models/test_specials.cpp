@@ -1,6 +1,6 @@
 // The special ids of other vocabularies: which one starts a sentence, which ones end it, and which are never
 // generated.
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
 #include "tests/models/small.h"

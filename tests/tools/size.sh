@@ -7,15 +7,15 @@
 table='room                    limit
 autograd                 3346
 autograd/kernels         3128
-nn                       1299
+nn                       1298
 nn/checkpoint            1400
 nn/parallel               457
-models                   3121
+models                   3115
 models/hugging_face      1177
-models/text              3489
-apps                     7275
-product                 24692
-files                     241
+models/text              3486
+apps                     7270
+product                 24677
+files                     240
 tests                   57149'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '

@@ -22,8 +22,8 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
                  {}, kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
-    options.add("--context", "N", "tokens of a line at most; 0: what the model takes",
-                s.context, {.max = 1 << 20});
+    options.add("--context", "N", "tokens of a line at most; 0: what the model takes", s.context,
+                {.max = 1 << 20});
     kit::add_text_training(options, s, "lines");
     options.add_common(s.seed, "random seed of batches, masks and dropout");
 }

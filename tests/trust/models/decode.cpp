@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 
 namespace plaingrad::trust {
 namespace {

@@ -1,7 +1,7 @@
 // Decoding: steps, searches, sampling, and the objects that write, translate and label.
 #include <limits>
 
-#include "models/decoding/sampling.h"
+#include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/text/learn_tokenizer.h"
