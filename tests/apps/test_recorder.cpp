@@ -168,14 +168,3 @@ TEST_CASE(
     CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
 }
-
-// The programs ask when they read their options, too; but then the data are read, which can take long.
-TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit][page]") {
-    const Folder folder;
-    const std::string mine = folder.write("mine.html", "mine");
-    const models::RunFolder nowhere("p", {.report = mine});
-    const models::Run run(nowhere, {.parameters = {}}, kThousand);
-    CHECK(contains(error_of([&] { kit::Report(run, kit::RunPlan()); }),
-                   "mine.html: this file is there already, and it is no page about a run"));
-    CHECK(content(mine) == "mine");
-}
