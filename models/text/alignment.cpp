@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/base/check.h"
+
 namespace plaingrad::models::text {
 
 std::string to_string(const Alignment& alignment) {

@@ -3,6 +3,7 @@
 // which are for models of others, have other special tokens.
 #pragma once
 
+#include "models/text/specials.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models::text {

@@ -1,6 +1,7 @@
 // The training loop of two numbers that ends the chapter: apps/examples/first_training.cpp.
 #include <cmath>
 #include <ostream>
+#include <sstream>
 
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
