@@ -93,12 +93,18 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
     return {l.inputs(texts), autograd::Tokens(std::ssize(labels), 1, labels)};
 }
 
-nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
-    const autograd::Tensor logits = l.logits(batch.inputs, mode);  // (B, classes)
-    return {.loss = autograd::cross_entropy(
-                logits, batch.targets, {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            .tokens = kit::without_padding(batch.inputs[0]),
-            .terms = batch.targets.batch()};
+// Labels are smoothed only where a model learns: what is measured is the loss itself.
+kit::Objective objective_of(const Labeller& l, const Settings& s,
+                            const std::function<kit::Examples(int64_t step)>& batch) {
+    const auto logits = [&l](const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode) {
+        return l.logits(inputs, mode);  // (B, classes)
+    };
+    const auto loss = [&s, logits](const kit::Examples& e, const nn::Mode& mode) {
+        const double smoothing = mode.training ? s.label_smoothing : 0;
+        return autograd::cross_entropy(logits(e.inputs, mode), e.targets,
+                                       {.label_smoothing = static_cast<autograd::Real>(smoothing)});
+    };
+    return {.logits = logits, .loss = loss, .examples = batch, .causal = false};
 }
 
 // What the page of --report shows: the attention of some texts, and which labels are confused.
@@ -200,21 +206,15 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     }
     const std::string data = models::text::fingerprint(texts, ids);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
-    const auto without_types = [&](int64_t step) {
-        kit::Examples one = batch(step);
-        one.inputs.resize(1);
-        return one;
-    };
     const models::RunOptions options = run_options(s, corpus.training.size());
     kit::Run run(folder, run_model_of(l, s, data), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
                   .report_model = report_model(l, corpus),
-                  .objective = kit::objective_of(l.model, without_types, false),
+                  .objective = objective_of(l, s, batch),
                   .pretrained = !s.from.empty(),
                   .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
     while (run.next()) {
-        run.learn(batch(run.step()),
-                  [&](const kit::Examples& part, const nn::Mode& mode) { return loss_of(l, part, s, mode); });
+        run.learn();
         if (s.patience > 0 && run.validates())
             run.validated(evaluate(l, corpus.held_out, folder.team()).loss);
     }
