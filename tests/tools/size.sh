@@ -13,8 +13,8 @@ nn/parallel               457
 models                   3115
 models/hugging_face      1177
 models/text              3488
-apps                     7269
-product                 24678
+apps                     7270
+product                 24679
 files                     240
 tests                   57141'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
