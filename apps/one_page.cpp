@@ -31,8 +31,8 @@ struct Tensor {
     real& grad(int i, int j) const { return grads[i * cols + j]; }
 };
 
-// Each operation appends a function that adds to its inputs' gradients what its output's gradient implies.
-// They add, `+=`, because a matrix may feed several operations. Below, dx is the gradient of x.
+// Each operation appends a function. It computes the gradients of its inputs from the gradient of its output,
+// and adds them there: `+=`, because a matrix may feed several operations. Below, dx is the gradient of x.
 std::vector<std::function<void()>> tape;
 
 // Runs them last to first: whatever used an output was appended after it, and has already added its share.
@@ -58,8 +58,8 @@ real sum(int n, const auto& f) {
     return total;
 }
 
-// out(i, j) = value(i, j). Backward calls pass_on(i, j, d) with the gradient d of out(i, j). It adds d times
-// the derivative of out(i, j) with respect to an input to the gradient of that input: the chain rule.
+// out(i, j) = value(i, j). Backward calls pass_on(i, j, d) with the gradient d of out(i, j). For each input x
+// it does  gradient of x += d * (derivative of out(i, j) by x):  the chain rule.
 Tensor operation(int rows, int cols, const auto& value, const auto& pass_on) {
     const Tensor out{rows, cols};
     each(out, [&](int i, int j) { out(i, j) = value(i, j); });

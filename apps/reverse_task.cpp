@@ -24,7 +24,7 @@ constexpr int kMinLength = 1, kMaxLength = 12;
 constexpr int kHeldOut = 2000, kHeldOutMinLength = 4;  // there are too few shorter ones to hold any out
 
 struct Settings {
-    kit::PresetModel model = {.preset = "blog"};
+    kit::PresetModel model = {.preset = "blog"};  // models/presets.h names the source
     int64_t steps = 1200, batch = 32, seed = 1;
     double lr = 3e-3;
     models::RunSettings run = {.save_every = 200};
@@ -96,8 +96,8 @@ std::vector<Sequence> short_sequences() {  // all of 1 to 3 symbols
 // ----------------------------------------------------------------------------------------------- training
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder) {
-    std::vector<models::Batch> shown;  // on the page of --report
-    for (const int64_t i : {400, 403, 404, 406})
+    std::vector<models::Batch> shown;             // on the page of --report
+    for (const int64_t i : {400, 403, 404, 406})  // of several lengths
         shown.push_back(models::make_batch({reversal(*std::next(held_out.begin(), i))}));
     const auto batch_of = [&](int64_t step) { return training_batch(s, held_out, step); };
     kit::Run run(folder, models::run_model(model),
@@ -149,7 +149,7 @@ void main_program(kit::Options& options) {
     if (!train(model, s, held_out, folder))
         return;
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end()), short_ones = short_sequences();
-    const auto pick = [&](uint64_t i) { return unseen.begin()[choice.below(i, kHeldOut)]; };
+    const auto pick = [&](uint64_t i) { return unseen[static_cast<std::size_t>(choice.below(i, kHeldOut))]; };
     const int64_t reversed = count_correct(model, unseen);
     std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
               << kHeldOut << "\nall sequences of 1 to 3 symbols, too few to hold any out: "

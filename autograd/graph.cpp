@@ -75,15 +75,15 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
 }
 
 void Node::backward(const Ref<Node>& root, const Tensor& start) {
-    const Real* const from = start.data();  // throws for one without numbers, before anything has changed
+    const Real* const from = start.data();  // throws for an empty one, before anything has changed
     std::vector<Ref<Node>> nodes = reachable(root);
-    sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds if a leaf has one
+    sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds, if a leaf has a gradient
 
     const NoGrad no_grad;
     try {
         for (Ref<Node>& node : nodes) {  // outputs before inputs
             if (node->has_work())
-                OpWatch::around(*node, [&] { node->run(node->take_grad()); });
+                OpWatch::around(*node, [&] { node->run(node->take_grad()); });  // inspect.h: finds a NaN
             node->use_up();  // frees what it saved before the remaining nodes run
             node = {};
         }
@@ -128,7 +128,7 @@ Saved::Saved(Ref<Storage> storage, const Shape& shape)
 const Real* Saved::data() const {
     check(storage_->version == version_, "[backward] a tensor of shape ", shape_,
           " was changed after forward had used it; change parameters after backward, or run forward again");
-    return Tensor(shape_, storage_).data();  // throws if it has no plain numbers
+    return Tensor(shape_, storage_).data();  // throws for a weight that is only packed (weight.h)
 }
 
 Tensor Saved::tensor() const {

@@ -1,4 +1,5 @@
-// The table of all operations. Each is differentiable in every Tensor it takes, except comparisons.
+// The table of all operations. Each is differentiable in the Tensors it takes, except comparisons and argmax,
+// and where a comment says that an argument has no gradient.
 //
 // Every op throws autograd::Error, naming the shapes, if they do not fit. Dimensions count from 0, or from
 // the end if negative.

@@ -9,8 +9,8 @@ namespace {
 
 // out = x̂ gain + bias,  x̂ = (s - mean) rstd,  s = x + dropout(y), or x without a y
 // ds = rstd (g - mean(g) - x̂ mean(g x̂)) with g = dout gain;   dgain = Σ dout x̂,  dbias = Σ dout
-// dx = ds,  dy = ds where y was kept
-// Of RMS norm (o.centred is false), both means but the last are 0.
+// dx = ds,  dy = ds m with dropout's factors m, which are 0 or 1/(1-p)
+// RMS norm (o.centred is false) has neither mean nor mean(g): only mean(g x̂) stays.
 // Backward keeps s and three numbers a row. It computes x̂ again, which is cheaper than keeping it.
 Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor& gain, const Tensor& bias,
                   kernels::LayerNorm o) {

@@ -176,8 +176,9 @@ static Tensor repeat_heads(const Tensor& heads, int64_t n_heads) {
     return n_heads == heads.size(1) ? heads : concat(repeated, 1);
 }
 
-// A masked NaN would spread in matrix products, because 0 * NaN is NaN. So they get 0 instead, and NaN is
-// added to what queries see that may see one.
+// A hidden NaN would spread in matrix products, because 0 * NaN is NaN. So `finite` replaces NaN and infinity
+// by 0 first, and `seen_flaws` is NaN for each query that may see a key or value with one. With ordinary
+// numbers both do nothing.
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 static Tensor seen_flaws(const Tensor& k, const Tensor& v, const Tensor& allowed) {
     const Tensor flaws = sum(k - k + v - v, {-1}, true) != 0;       // (B, S, 1)
@@ -209,8 +210,8 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
 // kv = k | v
 Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options) {
     const int64_t width = kv_.size(2) / 2, s = options.kv_length > 0 ? options.kv_length : kv_.size(1);
-    Tensor kv = slice(kv_, 1, 0, s);
-    if (options.kv_rows != nullptr)
+    Tensor kv = slice(kv_, 1, 0, s);  // (B, S, 2*G*D)
+    if (options.kv_rows != nullptr)   // looks up the sentence of kv that each of q reads
         kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
                  .with_shape({q.size(0), s, 2 * width});
     const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, G*D)

@@ -1,4 +1,4 @@
-// Tensor: the handle that users hold. Start reading here.
+// Tensor: the handle that users hold. Start reading here, after base/shape.h.
 //
 // A tensor is a shape, a piece of memory (storage.h) and, if gradients flow through it, a place in the
 // graph of operations that made it (graph.h). Copying a Tensor copies the handle: both share memory and
@@ -9,7 +9,7 @@
 //     Tensor loss = sum(mul(w, w));   // ops.h has all operations
 //     loss.backward();
 //     w.grad();                       // 2 w
-//     std::cout << w << w[0];         // print.cpp; w[0] copies row 0, and gradients flow back through it
+//     std::cout << w << w[0];         // inspect.h; w[0] copies row 0, and gradients flow back through it
 //
 // const applies to the handle, not to the elements, as with std::shared_ptr: a const Tensor always refers to
 // the same memory and the same place in the graph, but its elements and gradient can change through any

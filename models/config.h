@@ -209,9 +209,9 @@ struct OpenOptions {
     Rng rng = Rng(0);  // for dropout, if training continues: the one that the model was built with
 };
 
-// How many numbers its large parameters have; those that are left out (norms, biases, an output layer of its
-// own) are few or as many as others. It is known before anything is allocated. In double, which holds any
-// product of sizes.
+// A lower bound of the number of parameters, known before anything is allocated: small ones (norms, biases)
+// and a separate output layer are not counted. With it a config.json that asks for more memory than there is
+// can be refused. In double, which holds any product of sizes.
 double least_parameters(const Config& config);
 
 }  // namespace plaingrad::models

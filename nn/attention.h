@@ -37,12 +37,12 @@ struct Pass {
 // MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O,  head_i = attention(q W_Q_i, k W_K_i, v W_V_i)
 //
 // With fewer heads of keys and values than of queries (grouped-query attention, Ainslie et al. 2023), several
-// heads of queries read the same keys and values (head i those of i G / H, rounded down): a cache of them is
-// smaller by H/G, and so is the time to read it, which is most of a step of decoding.
+// heads of queries read the same keys and values: counted from 0, head i reads those of head i / (H/G). A
+// cache of them is smaller by H/G, and so is the time to read it, which is most of a step of decoding.
 //
-// Projections of one input are side by side in one matrix, and so are the heads within each of these: head i
-// is columns i*D to i*D + D. The attention op reads the heads in place: nothing is split, transposed or
-// merged. A probe sees the attention weights.
+// Projections of one input are side by side in one matrix, and so are the heads within each of these: head i,
+// counted from 0, is columns i*D to i*D + D. The attention op reads the heads in place: nothing is split,
+// transposed or merged. A probe sees the attention weights.
 //
 // Self-attention: q = k = v = x. One product computes all three, with W_Q | W_K | W_V.
 struct MultiHeadAttention {

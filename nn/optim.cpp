@@ -148,12 +148,13 @@ void Optimizer::step(double lr, double grad_scale) {
         for (std::size_t k = 0; k < kept_; ++k)
             pieces.back().kept[k] = state_[i * kept_ + k].tensor.mutable_data() + begin;
     });
-    autograd::thread_count();  // starts the threads, if nothing has done so yet
-    // From here on nothing needs memory: a step is taken whole, or not at all.
+    // The first call starts the threads, which may fail. From here on nothing can: a step is taken whole, or
+    // not at all.
+    autograd::thread_count();
     ++steps_;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
         steps_of_each_[i] += parameters_[i].tensor.has_grad() ? 1 : 0;
-    const bool plain = autograd::Plain::active();  // on this thread, which the others do not know
+    const bool plain = autograd::Plain::active();  // asked here, because a Plain belongs to its thread
     for_each(pieces.size(), [&](std::size_t i) { update(pieces[i], lr, grad_scale, plain); });
 }
 

@@ -102,7 +102,7 @@ struct AdamOptions {
 //     m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²,  w -= lr m/(1-β1^t) / (√(v/(1-β2^t)) + eps)
 // m and v ("mean.", "square.") are running averages of g and g², the paper's moments. They begin at 0, so
 // after t steps their weights sum to 1 - β^t. Dividing by that removes the bias toward 0. Adam::update in
-// optim.cpp has it in ten lines, which run while a Plain (autograd/plain.h) exists; else a kernel does.
+// optim.cpp has it in a few lines, which run while a Plain (autograd/plain.h) exists; else a kernel does.
 class Adam : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0, or infinite

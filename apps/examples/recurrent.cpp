@@ -21,8 +21,8 @@ struct Lstm {
         for (int64_t t = 0; t < x.size(1); ++t) {
             const Tensor now = squeeze(slice(x, 1, t, t + 1), 1);                     // (B, in)
             const std::vector<Tensor> g = split(gates(concat({now, h}, -1)), d, -1);  // 4 times (B, d)
-            c = sigmoid(g[0] + 2) * c + sigmoid(g[1]) * tanh(g[2]);
-            h = sigmoid(g[3]) * tanh(c);
+            c = sigmoid(g[0] + 2) * c + sigmoid(g[1]) * tanh(g[2]);  // + 2: at first it remembers
+            h = sigmoid(g[3]) * tanh(c);                             // (B, d)
         }
         return h;
     }

@@ -39,9 +39,9 @@ public:
     virtual void rewind(int64_t length) = 0;
 
     const Tokens prompts;  // (B, T), T >= 1: how the sentences begin; the search reads them first
-    // How many tokens of each prompt the next search need not read: a search sets it, so that others with the
-    // same stepper do not read the prompts again. After a search that drops or reorders sentences, which one
-    // with a beam or of several sentences does, the rows are no longer the prompts': start another stepper.
+    // How many tokens of each prompt are still in the cache. A search sets it, so that the next search with
+    // this stepper does not read them again. That works after a greedy search of one sentence only: others
+    // drop or reorder the rows. Start another stepper after them.
     int64_t known = 0;
     Specials specials;       // the model's; may be changed before a search
     int64_t max_length = 0;  // positions that the model has
@@ -73,8 +73,9 @@ public:
     // The first step reads the prompts; what the stepper had read beyond them is forgotten.
     // Throws Error for ends outside of the vocabulary.
     Tensor step();
-    // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been
-    // read before. Throws Error unless there is a text for each sentence, of `count` tokens or more.
+    // For texts that have reached max_length: each row reads the last `count` tokens of its sentence's text,
+    // as if nothing had been read before. Throws Error unless there is a text for each sentence, of `count`
+    // tokens or more.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
     // may be kept several times with different tokens, or not at all. Throws Error for another row.

@@ -16,7 +16,7 @@ DecoderLayer::DecoderLayer(const Config& c, const Rng& rng)
 
 Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Pass& self,
                                 const Pass& cross) const {
-    const Mode& mode = self.mode;
+    const Mode& mode = self.mode;  // below, (B, T, d_model) throughout
     const Tensor attended = residual1(x, mode, [&](const Tensor& y) { return self_attention(y, self); });
     const Tensor informed =
         residual2(attended, mode, [&](const Tensor& y) { return cross_attention(y, memory, cross); });
@@ -30,7 +30,7 @@ Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross
         self.cache = caches ? &(*caches)[i].self : nullptr;
         cross.cache = caches ? &(*caches)[i].memory : nullptr;
         x = layers[i](x, memory, self, cross);  // (B, T, d_model)
-        nn::show(layers[i], x, self.mode);
+        nn::show(layers[i], x, self.mode);      // to a probe, if there is one
     }
     return normed(x);
 }

@@ -38,6 +38,7 @@ EncoderLayer::EncoderLayer(const Config& c, const Rng& rng)
 }
 
 Tensor EncoderLayer::operator()(const Tensor& x, const Pass& pass) const {
+    // (B, S, d_model) throughout
     const Tensor attended = residual1(x, pass.mode, [&](const Tensor& y) { return self_attention(y, pass); });
     return residual2(attended, pass.mode, [&](const Tensor& y) { return feed_forward(y, pass.mode); });
 }
@@ -46,8 +47,8 @@ Tensor Encoder::operator()(Tensor x, Pass pass, std::vector<LayerCache>* caches)
     pass.rotary = &rotary;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         pass.cache = caches ? &(*caches)[i].self : nullptr;
-        x = layers[i](x, pass);  // (B, S, d_model)
-        nn::show(layers[i], x, pass.mode);
+        x = layers[i](x, pass);             // (B, S, d_model)
+        nn::show(layers[i], x, pass.mode);  // to a probe, if there is one
     }
     return normed(x);
 }

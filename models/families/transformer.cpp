@@ -45,7 +45,7 @@ Tensor Transformer::loss(const Tokens& src, const Tokens& tgt, const Tokens& tar
     const Pass self = {.mask = Mask::padding(tgt).and_causal(), .mode = mode};
     const Pass cross = {.mask = Mask::padding(src), .mode = mode};
     const Tensor decoded = decoder(x, memory, self, cross);  // (B, T, d_model)
-    return output.loss(decoded, targets, options);
+    return output.loss(decoded, targets, options);           // ()
 }
 
 }  // namespace plaingrad::models
