@@ -58,7 +58,7 @@ struct Values {
 // example: one triple of digits and its reversal. Calls the layers one by one, as
 // models/families/transformer.cpp does, and within an attention the ops, as autograd/plain.cpp does. Whatever
 // the library returns by itself (input, attentions and their weights, memory, logits) must have the same
-// bits; otherwise throws Error. Adds what the words about cross-attention need.
+// bits; otherwise throws Error.
 Values forward(const models::Transformer& model, const models::Batch& example);
 
 // Adds how far the fused form of the library is from the plain one: "fused.logits", and "fused.gradients" of
@@ -79,7 +79,6 @@ void backward(Trained& trained, const models::Batch& example, Values& values);
 //     # name: title
 //     {encoder.q 0 2 1}            in a line: row 2, column 1 of head 0; or words, {S} and {S 2}
 //     [q = encoder.q 0 | k = ...]  a line of matrices with titles; without a head, all of them
-//     ?loss.rose It rose.          a line that is there only if this value is not 0
 //
 // Matrices stand side by side as far as 80 columns hold them.
 struct Step {
@@ -91,9 +90,8 @@ std::vector<Step> lecture_steps();
 // bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
 std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
 
-// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; up and
-// down, Page Up and Page Down where a page is higher than the terminal; q to leave. Standard input and output
-// must be a terminal, which is left as it was (see Keys).
+// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; q to
+// leave. Standard input and output must be a terminal, which is left as it was (see Keys).
 void turn_pages(const std::vector<std::string>& pages);
 
 }  // namespace plaingrad::explain
