@@ -2,7 +2,6 @@
 // model that exists; and writing with a model, and measuring it, to standard output.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,9 +54,6 @@ std::string config_help();
 // or does not fit the heads, and Error for texts without anything to learn.
 models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
 
-// Whether the files of a model are read as they are: of one of ours that learned bytes.
-bool reads_bytes(const std::string& path);
-
 // Says on standard error how many lines are longer than a model's context, and so are read in pieces.
 void report_long_lines(const std::vector<kit::Sequence>& lines, int64_t context);
 
@@ -68,10 +64,6 @@ struct Corpus {
 };
 // Throws Error for a character that the model does not know, and for too little text.
 Corpus corpus_of(const models::Writer& w, const std::vector<kit::File>& files, int64_t context);
-
-// A baseline: the held-out loss of a bigram table, the counts of how often each token follows each other one
-// in the training data, plus one.
-kit::Measured bigram_loss(const models::Writer& w, const Corpus& corpus);
 
 // Trains, says how well the held-out text is predicted, and returns the model. The run's folder gets it, too:
 // of a model from Hugging Face, in the same form.
@@ -87,9 +79,8 @@ struct WriteSettings {
 };
 
 // Continues the prompt n times, each with numbers of its own, as it is drawn; between texts, which may have
-// several lines, is a line "---". If there are known lines, says how many of the n are not among them. At the
-// end, the speed to standard error.
-void write(const models::Writer& w, const WriteSettings& s, const std::set<std::string>& known = {});
+// several lines, is a line "---". At the end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s);
 
 // Continues what is typed (kit::converse), each text with a seed of its own.
 void talk(const models::Writer& w, WriteSettings s);

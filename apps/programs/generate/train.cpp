@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 #include <numbers>
-#include <unordered_map>
 
 #include "apps/kit/model.h"
 #include "apps/programs/generate/generate.h"
@@ -137,10 +135,6 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
             s.lines};
 }
 
-bool reads_bytes(const std::string& path) {
-    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
-}
-
 void report_long_lines(const std::vector<Sequence>& lines, int64_t context) {
     const auto cut = std::count_if(lines.begin(), lines.end(), [&](const Sequence& line) {
         return std::ssize(line) > context + 1;  // the last token is only predicted
@@ -182,24 +176,6 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
         (std::ssize(corpus.training) < training ? corpus.training : corpus.held_out)
             .push_back(std::move(items[static_cast<std::size_t>(i)]));
     return corpus;
-}
-
-kit::Measured bigram_loss(const Writer& w, const Corpus& corpus) {
-    const int64_t V = w.tokenizer.size();
-    std::unordered_map<int64_t, int64_t> pairs, firsts;
-    for (const Sequence& item : corpus.training)
-        for (std::size_t i = 1; i < item.size(); ++i) {
-            ++pairs[item[i - 1] * V + item[i]];
-            ++firsts[item[i - 1]];
-        }
-    const int64_t outcomes = V - models::kFirstFreeId + (w.lines ? 1 : 0);
-    kit::Measured all;
-    for (const Sequence& item : corpus.held_out)
-        for (std::size_t i = 1; i < item.size(); ++i, ++all.predictions)
-            all.nats -= std::log(static_cast<double>(pairs[item[i - 1] * V + item[i]] + 1) /
-                                 static_cast<double>(firsts[item[i - 1]] + outcomes));
-    all.nats /= static_cast<double>(all.predictions);
-    return all;
 }
 
 namespace {
@@ -284,10 +260,7 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    const bool ended = kit::train(run, kit::batches_of(some, pad),
-                                  kit::batches_of(s.is_further() ? some : all, pad), in_words);
-    if (ended && !s.is_further())
-        std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
+    kit::train(run, kit::batches_of(some, pad), kit::batches_of(s.is_further() ? some : all, pad), in_words);
     return w;
 }
 
