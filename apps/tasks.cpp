@@ -198,17 +198,6 @@ kit::Examples examples(const models::Transformer&, const Pairs& pairs) {
     return kit::examples_of(models::make_batch(pairs));
 }
 
-std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
-    const auto stepper = model.start(questions);
-    std::vector<Sequence> all;
-    for (const models::Hypothesis& h : models::greedy(*stepper, length + 1)) {
-        all.push_back(h.ids);
-        if (!h.finished)  // an answer without <eos> is wrong
-            all.back().push_back(models::kPad);
-    }
-    return all;
-}
-
 // Each position sees the whole question and predicts the answer's symbol at that position, all at once.
 kit::Examples examples(const models::MaskedLanguageModel&, const Pairs& pairs) {
     const models::Batch batch = models::make_batch(pairs);
@@ -238,11 +227,18 @@ kit::Examples examples(const models::LanguageModel&, const Pairs& pairs) {
     return {{read}, Tokens(read.batch(), read.length(), targets, models::kPad)};
 }
 
-std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& questions, int64_t length) {
-    models::GenerationOptions options;
-    options.sampling.temperature = 0;
-    options.max_tokens = length;
-    return models::generate(*model.start(questions), Rng(0), options);
+// Both kinds of decoders write it token by token.
+template <class Model>
+std::vector<Sequence> answers(const Model& model, const Tokens& questions, int64_t length) {
+    constexpr bool ends = std::is_same_v<Model, models::Transformer>;  // an answer without <eos> is wrong
+    const auto stepper = model.start(questions);
+    std::vector<Sequence> all;
+    for (const models::Hypothesis& h : models::greedy(*stepper, ends ? length + 1 : length)) {
+        all.push_back(h.ids);
+        if (ends && !h.finished)
+            all.back().push_back(models::kPad);
+    }
+    return all;
 }
 
 // ---------------------------------------------------------------------------------------- training and test
