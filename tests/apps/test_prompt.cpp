@@ -175,12 +175,7 @@ TEST_CASE("prompt: classify", "[apps][prompt]") {
     Talk labels("classify", {"predict", folder / "moods"});
     const std::string good = answer(labels, "Lovely evening!");
     CAPTURE(good);
-    CHECK(good.starts_with("read as: lovely evening !\nunknown: evening; "));
-    CHECK(contains(good, "\ngood\tgood=0."));
-    const Words chances = lines_of(answer(labels, ":next awful"));
-    REQUIRE(chances.size() == 2);
-    CHECK(chances[0].ends_with("  bad"));
-    CHECK(std::abs(std::stod(chances[0]) + std::stod(chances[1]) - 1) < 0.001);
+    CHECK(good.starts_with("good\tgood=0."));
     CHECK(contains(answer(labels, ":attention"), "lovely"));
     CHECK(contains(answer(labels, ":beam"), "unknown command :beam"));
     CHECK_FALSE(contains(answer(labels, ":help"), ":beam"));
