@@ -403,8 +403,6 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     CHECK(contains(r.out, "ok   the future: "));
     refused(2, {"train", folder.path, file}, "--save FOLDER is missing");
     refused(2, {"train", folder.path}, "an argument is missing: MODEL FILE...; ./apps/generate train --help");
-    refused(2, {"train", folder.path, file, "--preset", "tiny"},
-            "--preset tiny is for a new model; " + folder.path + " is a folder");
     // What became worse is said.
     const Result worse = ran({"train", folder.path, file, "--context", "16", "--save", runs / "worse", "--lr",
                               "1", "--steps", "2"});
@@ -504,8 +502,8 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     CHECK(empty.status == 1);
     CHECK(contains(empty.err,
                    "generate: standard input: there is no prompt; --prompt '' writes without one\n"));
-    refused(1, {"scroe", folder.path, "x"},
-            "scroe: there is no such folder or file; did you mean score? `make tiny`");
+    refused(2, {"scroe", folder.path, "x"}, "did you mean score? ./apps/generate --help shows more");
+    refused(1, {"scroe"}, "scroe: there is no such folder or file; did you mean score? `make tiny`");
     refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},
             "bert/config.json: a language model is needed: got BertForMaskedLM");
     refused(1, {"tests/golden/hugging_face/gpt2", "--prompt", "x"}, "gpt2 has no tokenizer.json");

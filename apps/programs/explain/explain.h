@@ -61,12 +61,6 @@ struct Values {
 // bits; otherwise throws Error.
 Values forward(const models::Transformer& model, const models::Batch& example);
 
-// Adds how far the fused form of the library is from the plain one: "fused.logits", and "fused.gradients" of
-// all parameters, each relative to the largest of its kind. Throws Error above 1e-5 and 1e-3. (Where an
-// answer is nearly certain, softmax - target is the small difference of numbers near 1, so that rounding
-// weighs more: gradients differ by up to 2e-4.)
-void compare_with_fused(const models::Transformer& model, const models::Batch& example, Values& values);
-
 // Adds gradients of the loss, "dlogits", "ddecoded" and so on, link by link down to one weight of the
 // cross-attention's W_Q, the one with the largest gradient; its finite differences; and Adam's step, which
 // changes the model. Throws Error unless the links and the graph of the whole model agree.

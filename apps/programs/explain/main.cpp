@@ -50,7 +50,6 @@ Values compute(int64_t n, int64_t seed) {
     values.keep("steps", double(trained.adam.steps()));
     values.keep("right.seen", double(trained.count_right(false)));
     values.keep("right.unseen", double(trained.count_right(true)));
-    compare_with_fused(trained.model, example, values);
     backward(trained, example, values);
     return values;
 }

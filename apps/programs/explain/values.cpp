@@ -202,23 +202,6 @@ static Tensor run_links(const Transformer& model, const Batch& example, Values& 
     return back(queries, cross.q_proj.weight, dq);
 }
 
-void compare_with_fused(const Transformer& model, const Batch& example, Values& v) {
-    const auto logits = [&] { return model(example.src, example.tgt.slice(0, 4), Mode::eval()).detach(); };
-    const auto gradients = [&] {
-        nn::zero_grad(model);
-        loss_of(model, example).backward();
-        return flat(model, [](const Tensor& w) { return w.grad(); });
-    };
-    const auto difference = [](const Tensor& a, const Tensor& b) { return largest(a - b) / largest(a); };
-    const Tensor fused_logits = logits(), fused_gradients = gradients();
-    const Plain plain;
-    const double of_logits = difference(logits(), fused_logits);
-    const double of_gradients = difference(gradients(), fused_gradients);
-    check(of_logits <= 1e-5 && of_gradients <= 1e-3, "[explain] fused, the logits differ by ", of_logits,
-          " of the largest, the gradients by ", of_gradients);
-    v.keep("fused.logits", of_logits), v.keep("fused.gradients", of_gradients);
-}
-
 // The loss with one weight a little larger and a little smaller.
 static void keep_differences(const Transformer& model, const Batch& example, Real& weight, Values& v) {
     const NoGrad no_grad;

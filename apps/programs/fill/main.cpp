@@ -19,30 +19,21 @@ using models::Filling;
 
 namespace {
 
-// Prints the text with the most probable words, and what each of its masks may be. As a list: for each mask,
-// a line for each word. Else all in one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011".
-void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t n,
-                  bool as_list) {
+// Prints the text with the most probable words, and what each of its masks may be, one after the other:
+// "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011".
+void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t n) {
     if (f.encode(text, where).cut)
         kit::say(autograd::join(kit::name(), ": ", kit::as_line(where), ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
     const std::vector<std::vector<Filling>> masks = f(text, n);
     std::string filled =
         f.filled(text, autograd::mapped(masks, [](const auto& mask) { return mask[0].word; }));
-    if (!as_list)
-        std::replace(filled.begin(), filled.end(), '\t', ' ');
-    std::cout << kit::as_line(filled) << (as_list ? "\n" : "");
-    for (std::size_t i = 0; i < masks.size(); ++i) {
-        if (as_list && masks.size() > 1)
-            std::cout << "mask " << i + 1 << ":\n";
-        if (as_list)
-            std::cout << kit::listed(autograd::mapped(
-                masks[i], [](const Filling& one) { return std::pair(one.word, one.probability); }));
-        else
-            for (const Filling& one : masks[i])
-                std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
-    }
-    std::cout << (as_list ? "" : "\n");
+    std::replace(filled.begin(), filled.end(), '\t', ' ');
+    std::cout << kit::as_line(filled);
+    for (const std::vector<Filling>& mask : masks)
+        for (const Filling& one : mask)
+            std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
+    std::cout << '\n';
     kit::flush_output();
 }
 
@@ -52,7 +43,7 @@ void fill_lines(const Filler& f, int64_t n) {
     kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
         try {
             if (models::text::has_text(line))
-                return print_answer(f, line, where, n, false);
+                return print_answer(f, line, where, n);
         } catch (const autograd::Error& error) {
             std::cerr << autograd::join(kit::name(), ": ", kit::as_line(error.what()), "\n");
             status = 1;
@@ -67,7 +58,7 @@ void fill_lines(const Filler& f, int64_t n) {
 void talk(const Filler& f, int64_t n) {
     const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
-        print_answer(f, text, where, n, true);
+        print_answer(f, text, where, n);
     }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
@@ -93,7 +84,7 @@ void fill_command(kit::Options& options) {
     const std::vector<std::string> texts = kit::given_texts(words);
     const Filler f = kit::open_model<Filler>(words[0], precision);
     for (std::size_t i = 0; i < texts.size(); ++i)
-        print_answer(f, texts[i], autograd::join("text ", i + 1), n, true);
+        print_answer(f, texts[i], autograd::join("text ", i + 1), n);
     if (texts.empty())
         kit::can_prompt() ? talk(f, n) : fill_lines(f, n);
 }

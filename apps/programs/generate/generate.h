@@ -54,9 +54,6 @@ std::string config_help();
 // or does not fit the heads, and Error for texts without anything to learn.
 models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
 
-// Says on standard error how many lines are longer than a model's context, and so are read in pieces.
-void report_long_lines(const std::vector<kit::Sequence>& lines, int64_t context);
-
 // What a model learns from, and what is held out: the last tenth of a text; of lines a random tenth, at most
 // 1,000, the same for every seed.
 struct Corpus {

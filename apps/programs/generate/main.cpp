@@ -5,7 +5,6 @@
 //     ./apps/generate train book.txt --save book
 #include <unistd.h>
 
-#include <filesystem>
 #include <iostream>
 
 #include "apps/kit/model.h"
@@ -129,11 +128,6 @@ void score_command(kit::Options& options) {
 void check_new(const kit::Options& options, const TrainSettings& s) {
     kit::check_usage(!s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
                      " --help shows more");
-    kit::check_usage(!s.words[0].ends_with(".safetensors"), s.words[0],
-                     ": this is no text; to train a model further, give its folder");
-    std::error_code none;
-    kit::check_usage(s.is_further() || !std::filesystem::is_directory(s.words[0], none), "--preset ",
-                     s.preset, " is for a new model; ", s.words[0], " is a folder");
     if (!s.is_further())
         return;
     kit::check_fine_tuning(options, s.words, s.run);

@@ -135,15 +135,6 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
             s.lines};
 }
 
-void report_long_lines(const std::vector<Sequence>& lines, int64_t context) {
-    const auto cut = std::count_if(lines.begin(), lines.end(), [&](const Sequence& line) {
-        return std::ssize(line) > context + 1;  // the last token is only predicted
-    });
-    if (cut > 0)
-        kit::say(join(kit::name(), ": lines of more than ", kit::counted(context, "token"),
-                      ", read in pieces: ", kit::grouped(cut)));
-}
-
 // How many lines, or tokens of the one text.
 static int64_t count(const Writer& w, const std::vector<Sequence>& items) {
     return w.lines ? std::ssize(items) : std::ssize(items[0]);
@@ -169,7 +160,6 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
     if (!w.lines)
         return {{{items[0].begin(), items[0].begin() + learned}},
                 {{items[0].begin() + learned, items[0].end()}}};
-    report_long_lines(items, context);
     Corpus corpus;
     const int64_t training = all - std::min<int64_t>(1000, all / 10);
     for (const int64_t i : Rng(0).fork("held out").permutation(all))

@@ -118,8 +118,6 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         unknown += left_out;
         autograd::check(!texts.empty() && texts[0].size() > 1, file.name,
                         ": there is no text in this file that the model knows");
-        if (w.lines)
-            report_long_lines(texts, context);
         const kit::Measured one =
             w.lines  // many short ones: some at once
                 ? kit::measure(kit::objective_of(w.model),
