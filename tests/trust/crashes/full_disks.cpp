@@ -159,8 +159,7 @@ bool full_output(Case& c) {
     if (!c.run.ended.out.empty() && is_usual_end(c.run, r))
         c.runs.damage.note(Wrong::died, c.which, "it has not noticed");
     c.left(r, all / "run");
-    const Result info =
-        c.runs.ran(name, {"info", tests::folder_of(c.run.program, all / "run")}, {.out = "/dev/full"});
+    const Result info = c.runs.ran(name, {"info", all / "run"}, {.out = "/dev/full"});
     if (info.status != 1 || info.err.find("could not be written") == info.err.npos)
         c.runs.damage.note(Wrong::died, c.which + ", info",
                            "status " + std::to_string(info.status) + ": " + info.err);
