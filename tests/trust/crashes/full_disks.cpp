@@ -116,8 +116,7 @@ bool read_only(Case& c) {
 bool small_files(Case& c) {
     constexpr int64_t kSaid = 4 << 10;
     const Folder all;
-    const int64_t largest = std::ssize(c.run.files.at(
-        c.run.program.folder.empty() ? "last.safetensors" : c.run.program.folder + "/last.safetensors"));
+    const int64_t largest = std::ssize(c.run.files.at("last.safetensors"));
     const int64_t limit = kSaid + c.part(std::max<int64_t>(1, largest - kSaid));
     c.which += ", files of at most " + std::to_string(limit) + " bytes";
     With with;
