@@ -18,7 +18,8 @@ using autograd::Tokens;
 using kit::Sequence;
 using models::Filler;
 
-void add_train_options(kit::Options& options, TrainSettings& s) {
+void add_train_options(kit::Options& options, kit::TextTraining& s) {
+    s.batch = 16, s.steps = 200, s.validate_every = 50, s.lr = 5e-5;
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
                  {}, kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
@@ -73,14 +74,10 @@ std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& l
     return pieces;
 }
 
-std::string in_words(const kit::Measured& loss) {
-    return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
-}
-
 }  // namespace
 
 void train_command(kit::Options& options) {
-    TrainSettings s;
+    kit::TextTraining s;
     add_train_options(options, s);
     options.parse();
     kit::check_fine_tuning(options, s.words, s.run);
@@ -127,14 +124,14 @@ void train_command(kit::Options& options) {
     };
     kit::Run run(
         folder, kit::run_model_for_others(f.model, data, s.words[0], models::SavedModel(s.words[0]).config),
-        kit::run_options(s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
+        kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
                                               kit::token_names(f.tokenizer, f.model.config.vocabulary)),
          .objective = kit::objective_of(f.model, examples, false),
          .pretrained = true});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    kit::train(run, held_out, held_out, in_words);
+    kit::train(run, held_out, held_out);
 }
 
 }  // namespace plaingrad::fill

@@ -20,11 +20,11 @@ namespace plaingrad::generate {
 extern const std::string_view log_book;
 
 struct TrainSettings : kit::TextTraining {
+    TrainSettings() { context = 64; }
+
     std::string preset, config = "gpt2+gelu+no-bias";  // nanoGPT's
-    models::RunSettings run;
-    std::vector<std::string> words;  // files; before them a model, if it exists
     bool lines = false, bytes = false;
-    int64_t layers = 4, heads = 4, d_model = 128, context = 64, seed = 1;
+    int64_t layers = 4, heads = 4, d_model = 128;
     double dropout = 0;
 
     bool is_further() const { return preset == "further"; }  // training of a model that exists
@@ -82,7 +82,7 @@ void write(const models::Writer& w, const WriteSettings& s);
 // Continues what is typed (kit::converse), each text with a seed of its own.
 void talk(const models::Writer& w, WriteSettings s);
 
-// "temperature 0.8, top-p 0.95", or "the most probable token".
+// "temperature 0.8, top-k 0, top-p 0.95, repetition penalty 1"
 std::string described(const models::SamplingOptions& o);
 
 // Each token of a text but the first is predicted from those before it, as many as fit: the model reads
@@ -93,9 +93,9 @@ std::string described(const models::SamplingOptions& o);
 kit::Measured score(const models::LanguageModel& model, const kit::Sequence& text, int64_t context,
                     int64_t stride);
 
-// Scores each file, behind the token that begins a text, and prints perplexity, nats and bits per token and
-// per byte; of several files, also of all together. Each line of a model of lines is a text, and its end is
-// predicted, too. Characters that the model does not know are counted, and left out.
+// Scores each file, behind the token that begins a text, and prints nats and bits per token, perplexity, and
+// bits per byte. Each line of a model of lines is a text, and its end is predicted, too. Characters that the
+// model does not know are counted, and left out.
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride);
 
 }  // namespace plaingrad::generate

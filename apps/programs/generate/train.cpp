@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numbers>
 
 #include "apps/kit/model.h"
 #include "apps/programs/generate/generate.h"
@@ -82,11 +81,10 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
 
 models::RunOptions run_options(const TrainSettings& s) {
     const bool names = s.preset == "names";
-    return kit::run_options(s, s.seed,
-                            {.beta2 = s.is_further() ? 0.999 : 0.99,
-                             .weight_decay = names || s.is_further() ? 0.01 : 0.1,
-                             .decoupled = true,
-                             .decay_matrices_only = !names});
+    return kit::run_options(s, {.beta2 = s.is_further() ? 0.999 : 0.99,
+                                .weight_decay = names || s.is_further() ? 0.01 : 0.1,
+                                .decoupled = true,
+                                .decay_matrices_only = !names});
 }
 
 Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
@@ -207,12 +205,6 @@ kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     return s;
 }
 
-std::string in_words(const kit::Measured& loss) {
-    return join(kit::number(loss.nats, 4),
-                " nats per token = ", kit::number(loss.nats / std::numbers::ln2, 4), " bits: perplexity ",
-                kit::number(std::exp(loss.nats), 2), ", over ", kit::counted(loss.predictions, "token"));
-}
-
 }  // namespace
 
 Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder) {
@@ -250,7 +242,7 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    kit::train(run, kit::batches_of(some, pad), kit::batches_of(s.is_further() ? some : all, pad), in_words);
+    kit::train(run, kit::batches_of(some, pad), kit::batches_of(s.is_further() ? some : all, pad));
     return w;
 }
 

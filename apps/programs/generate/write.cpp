@@ -19,14 +19,8 @@ using kit::Sequence;
 using models::Writer;
 
 std::string described(const models::SamplingOptions& o) {
-    std::string text = o.temperature == 0 ? "the most probable token" : join("temperature ", o.temperature);
-    if (o.temperature != 0 && o.top_k > 0)
-        text += join(", top-k ", o.top_k);
-    if (o.temperature != 0 && o.top_p < 1)
-        text += join(", top-p ", o.top_p);
-    if (o.repetition_penalty != 1)
-        text += join(", repetition penalty ", o.repetition_penalty);
-    return text;
+    return join("temperature ", o.temperature, ", top-k ", o.top_k, ", top-p ", o.top_p,
+                ", repetition penalty ", o.repetition_penalty);
 }
 
 void write(const Writer& w, const WriteSettings& s) {
@@ -86,24 +80,8 @@ kit::Measured score(const models::LanguageModel& model, const Sequence& text, in
     return kit::measure(1 + more, loss_of, nn::alone());
 }
 
-// bytes: of the text that was predicted; 0 if that is not known, as some of it was left out.
-static void print(const std::string& name, const kit::Measured& s, int64_t bytes) {
-    const double of_byte = s.nats * static_cast<double>(s.predictions) / static_cast<double>(bytes);
-    const auto bits = [](double nats) { return kit::number(nats / std::numbers::ln2, 4) + " bits"; };
-    std::cout << name << ": perplexity " << kit::number(std::exp(s.nats), 3) << " = e^"
-              << kit::number(s.nats, 4) << " nats per token (" << bits(s.nats) << "), over "
-              << kit::grouped(s.predictions) << " tokens";
-    if (bytes > 0)
-        std::cout << "; per byte " << kit::number(of_byte, 4) << " nats = " << bits(of_byte) << ", over "
-                  << kit::grouped(bytes);
-    std::cout << '\n';
-    kit::flush_output();
-}
-
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {
     const int64_t context = w.model.config.max_length;
-    kit::Measured sum;
-    int64_t bytes = 0, unknown = 0;
     for (const kit::File& file : files) {
         std::vector<Sequence> texts;
         int64_t left_out = 0;
@@ -115,27 +93,27 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
                 ids.push_back(w.model.config.specials.end());
             texts.push_back(std::move(ids));
         }
-        unknown += left_out;
         autograd::check(!texts.empty() && texts[0].size() > 1, file.name,
                         ": there is no text in this file that the model knows");
-        const kit::Measured one =
+        const kit::Measured loss =
             w.lines  // many short ones: some at once
                 ? kit::measure(kit::objective_of(w.model),
                                kit::batches_of(kit::cut(texts, context),
                                                static_cast<int32_t>(w.model.config.vocabulary)))
                 : score(w.model, texts[0], context, stride);
-        autograd::check(std::isfinite(one.nats), file.name, ": the model predicts this text with ", one.nats,
-                        " nats; its weights are broken");
-        print(file.name, one, left_out > 0 ? 0 : std::ssize(file.text));
-        sum.nats += one.nats * static_cast<double>(one.predictions);
-        sum.predictions += one.predictions, bytes += std::ssize(file.text);
+        autograd::check(std::isfinite(loss.nats), file.name, ": the model predicts this text with ",
+                        loss.nats, " nats; its weights are broken");
+        const double bits = loss.nats / std::numbers::ln2 * static_cast<double>(loss.predictions);
+        std::cout << file.name << ": " << kit::in_words(loss);
+        if (left_out == 0)  // else it is not known of how many bytes
+            std::cout << "; " << kit::number(bits / static_cast<double>(file.text.size()), 4)
+                      << " bits per byte, over " << kit::grouped(std::ssize(file.text));
+        std::cout << '\n';
+        kit::flush_output();
+        if (left_out > 0)
+            kit::say(join(kit::name(), ": ", file.name,
+                          ": characters that the model does not know, left out: ", kit::grouped(left_out)));
     }
-    sum.nats /= static_cast<double>(sum.predictions);
-    if (files.size() > 1)
-        print("together", sum, unknown > 0 ? 0 : bytes);
-    if (unknown > 0)
-        kit::say(kit::name() +
-                 ": characters that the model does not know, left out: " + kit::grouped(unknown));
 }
 
 }  // namespace plaingrad::generate
