@@ -44,8 +44,8 @@ class RunFolder {
 public:
     // For a new run, makes the folder if necessary. Throws Error if another run uses the folder, if it has no
     // run to resume or already has one, or if it cannot be written; and SettingError for more processes than
-    // parts, and for stop_after without a folder, which would have no effect. To resume, every process must see
-    // the folder.
+    // parts, and for stop_after without a folder, which would have no effect. To resume, every process must
+    // see the folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes = nn::alone());
     // For a program with options (kit::Options, which models do not know): a new run keeps their values, and
     // one that is resumed restores them.

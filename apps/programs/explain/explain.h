@@ -23,10 +23,7 @@ std::vector<std::string> names_of(const Ids& ids);  // "5", "<sos>"
 
 struct Trained {
     explicit Trained(int64_t seed);
-    // The model's own reversals of triples, generated token by token.
-    std::vector<Ids> answers(const std::vector<Ids>& triples) const;
-    // How many triples come out right, of those that were held out or of the others.
-    int64_t count_right(bool unseen) const;
+    Ids answer(const Ids& triple) const;  // the model's own reversal, generated token by token
 
     models::Transformer model;
     nn::Adam adam;
