@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <numeric>
 #include <utility>
 
 #include "apps/kit/model.h"
@@ -103,14 +102,10 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
 }
 
 // "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
-static std::string prediction(const Labeller& l, const std::vector<double>& probabilities) {
-    std::vector<std::size_t> order(l.labels.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return probabilities[a] > probabilities[b]; });
-    std::string line = kit::as_line(l.labels[order[0]]);
-    for (const std::size_t i : order)
-        line += '\t' + kit::as_line(l.labels[i]) + '=' + kit::number(probabilities[i], 4);
+static std::string prediction(const std::vector<models::Label>& ranked) {
+    std::string line = kit::as_line(ranked[0].name);
+    for (const models::Label& label : ranked)
+        line += '\t' + kit::as_line(label.name) + '=' + kit::number(label.probability, 4);
     return line;
 }
 
@@ -123,7 +118,7 @@ void predict(const Labeller& l, const std::vector<Example>& texts) {
     const std::vector<std::vector<double>> all = l.probabilities(some);
     auto next = all.begin();
     for (const Example& e : texts)
-        std::cout << (has_text(e.text) ? prediction(l, *next++) : "") << '\n';
+        std::cout << (has_text(e.text) ? prediction(l.ranked(*next++)) : "") << '\n';
     kit::flush_output();
 }
 
