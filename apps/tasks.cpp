@@ -2,7 +2,6 @@
 // three families of models. Each result is printed beside a published one.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -23,7 +22,6 @@ using autograd::Tokens;
 using models::Kind;
 using models::Real;
 using nn::Init;
-using nn::checkpoint::in_folder;
 using Pairs = std::vector<models::Pair>;
 using Sequence = std::vector<int32_t>;
 
@@ -198,17 +196,6 @@ kit::Examples examples(const models::Transformer&, const Pairs& pairs) {
     return kit::examples_of(models::make_batch(pairs));
 }
 
-std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
-    const auto stepper = model.start(questions);
-    std::vector<Sequence> all;
-    for (const models::Hypothesis& h : models::greedy(*stepper, length + 1)) {
-        all.push_back(h.ids);
-        if (!h.finished)  // an answer without <eos> is wrong
-            all.back().push_back(models::kPad);
-    }
-    return all;
-}
-
 // Each position sees the whole question and predicts the answer's symbol at that position, all at once.
 kit::Examples examples(const models::MaskedLanguageModel&, const Pairs& pairs) {
     const models::Batch batch = models::make_batch(pairs);
@@ -238,11 +225,18 @@ kit::Examples examples(const models::LanguageModel&, const Pairs& pairs) {
     return {{read}, Tokens(read.batch(), read.length(), targets, models::kPad)};
 }
 
-std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& questions, int64_t length) {
-    models::GenerationOptions options;
-    options.sampling.temperature = 0;
-    options.max_tokens = length;
-    return models::generate(*model.start(questions), Rng(0), options);
+// Both kinds of decoders write it token by token.
+template <class Model>
+std::vector<Sequence> answers(const Model& model, const Tokens& questions, int64_t length) {
+    constexpr bool ends = std::is_same_v<Model, models::Transformer>;  // an answer without <eos> is wrong
+    const auto stepper = model.start(questions);
+    std::vector<Sequence> all;
+    for (const models::Hypothesis& h : models::greedy(*stepper, ends ? length + 1 : length)) {
+        all.push_back(h.ids);
+        if (ends && !h.finished)
+            all.back().push_back(models::kPad);
+    }
+    return all;
 }
 
 // ---------------------------------------------------------------------------------------- training and test
@@ -393,27 +387,6 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
            kit::right(kit::number(o.seconds), 8) + '\n';
 }
 
-// Each task is a run of its own, in a subfolder. The first one holds the settings, and with them the names of
-// all tasks.
-void read_settings(Settings& s, kit::Options& options) {
-    for (const Task& task : kTasks)
-        if (nn::checkpoint::exists(in_folder(in_folder(s.run.resume, task.name), "last.safetensors"))) {
-            const models::RunFolder first("tasks", s.run, options, task.name);
-            return;
-        }
-    throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
-}
-
-// With several tasks, each has a page of its own: run.html -> run-copy.html.
-models::RunSettings run_of(const Task& task, const Settings& s) {
-    models::RunSettings run = s.run;
-    std::filesystem::path file = run.report;
-    if (s.names.size() != 1 && !file.empty())
-        run.report = file.replace_filename(file.stem().string() + "-" + task.name + file.extension().string())
-                         .string();
-    return run;
-}
-
 void main_program(kit::Options& options) {
     Settings s;
     add_options(options, s);
@@ -422,9 +395,9 @@ void main_program(kit::Options& options) {
         kit::check_usage(
             std::any_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }),
             "unknown task '", name, "'; there are copy, reverse, sort, add");
-    if (!s.run.resume.empty())
-        read_settings(s, options);
-    int status = 0;
+    const models::RunFolder folder("tasks", s.run, options);  // with --resume, restores s
+    kit::check_usage(s.names.size() == 1 || !(folder.exists() || s.run.check || !s.run.report.empty()),
+                     "--save, --check and --report need one TASK");
     std::string missed,
         table = "task     family           parameters  published              ours          seconds\n";
     for (const Task& task : kTasks) {
@@ -433,17 +406,7 @@ void main_program(kit::Options& options) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const models::RunFolder folder("tasks", run_of(task, s), options, task.name);
-        s.run.parts = folder.parts;  // of the tasks that have not begun, too
-        std::optional<Outcome> o;
-        try {
-            o = learn(task, recipe, s, folder);
-        } catch (const kit::Ended& checked) {  // by --check
-            if (checked.status > 1)
-                throw;  // nobody reads what the next one would say
-            status = std::max(status, checked.status);
-            continue;
-        }
+        const std::optional<Outcome> o = learn(task, recipe, s, folder);
         if (!o)
             return;
         std::cout << '\n';
@@ -451,8 +414,6 @@ void main_program(kit::Options& options) {
         if (o->right < task.required)
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
-    if (s.run.check)
-        throw kit::Ended{status};
     if (table.find(" * ") != std::string::npos)
         table += "* trained with our own recipe, listed above under the published one\n";
     std::cout << table;

@@ -75,8 +75,7 @@ hugging_face::ConfigJson Labeller::config() const {
     return c;
 }
 
-std::vector<Label> Labeller::operator()(const std::string& text) const {
-    const std::vector<double> p = probabilities({text})[0];
+std::vector<Label> Labeller::ranked(const std::vector<double>& p) const {
     std::vector<Label> all;
     for (std::size_t i = 0; i < p.size(); ++i)
         all.push_back({labels[i], p[i]});

@@ -33,10 +33,12 @@ struct Labeller {
     hugging_face::ConfigJson config() const;
 
     // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
-    std::vector<Label> operator()(const std::string& text) const;
+    std::vector<Label> operator()(const std::string& text) const { return ranked(probabilities({text})[0]); }
     // Of many texts, for each the probabilities in the order of `labels`. A text gets the same ones, bit
     // for bit, whatever the other texts are.
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
+    // All labels with these probabilities, the most probable first.
+    std::vector<Label> ranked(const std::vector<double>& p) const;
 
     using Encoding = text::Encoding;
     // Whether a text with a tab is a pair, whose second text has types of its own: of a BERT it is.

@@ -118,8 +118,8 @@ void converse(Prompt p) {
             }
             const Reading reading = p.read(*line);
             const std::string& text = reading.text;
-            if (const std::string& as = reading.shown.empty() ? text : reading.shown; as != *line)
-                say("read as: " + as_line(as));
+            if (text != *line)
+                say("read as: " + as_line(text));
             for (const std::string& word : reading.unknown)
                 if (told.insert(word).second)
                     say("unknown: " + as_line(word) + suggestion(word, p.names) +

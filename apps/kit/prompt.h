@@ -42,7 +42,6 @@ void for_each_line(std::istream& in, const std::string& name, const F& f) {
 struct Reading {
     std::string text;
     std::vector<std::string> unknown = {};
-    std::string shown = {};  // if not empty: what to say instead of the text
 };
 
 struct Prompt {

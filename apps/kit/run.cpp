@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <set>
 
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
@@ -114,7 +113,7 @@ bool Run::ends() {
     if (folder.run.plot)
         std::cout << loss_chart(log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)), stdout_ink());
     const std::string after =
-        join(" after step ", step(), "; continue with --resume ", as_line(folder.top), "\n");
+        join(" after step ", step(), "; continue with --resume ", as_line(folder.path), "\n");
     if (const int signal = stop_listening_for_interrupt(folder.team())) {
         std::cerr << (folder.exists() ? "saved" + after
                                       : "stopped; nothing was saved: there was no --save FOLDER\n");
@@ -179,18 +178,8 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
         print_folder(words[0]);
     if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
         return;
-    // A folder that is no run, but has some in it, as of tasks.
-    std::set<std::string> runs;
-    for (const std::string& name : nn::checkpoint::names_in(words[0], none))
-        if (const std::string run = in_folder(words[0], name); exists(in_folder(run, "last.safetensors")))
-            runs.insert(run);
-    if (runs.empty() || exists(in_folder(words[0], "last.safetensors")))
-        runs = {words[0]};
-    for (const std::string& run : runs) {
-        std::cout << (run == words[0] ? "" : as_line(run) + "\n");
-        autograd::check(print_run(program, run, train) || is_model, run, ": this folder has no run of ",
-                        program);
-    }
+    autograd::check(print_run(program, words[0], train) || is_model, words[0], ": this folder has no run of ",
+                    program);
 }
 
 }  // namespace plaingrad::kit

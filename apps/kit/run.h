@@ -202,7 +202,7 @@ private:
 // `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such
 // a run.
 bool print_run(const std::string& program, const std::string& path, Options& train);
-// The whole command `info FOLDER`, of one run or several. add_rows: of the settings that the program trains
+// The whole command `info FOLDER`. add_rows: of the settings that the program trains
 // with. print_folder: what it prints about a model, if the program opens any.
 using PrintFolder = void (*)(const std::string& path);
 void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <numbers>
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
@@ -99,6 +100,12 @@ Measured measure(const Objective& objective, const std::vector<Examples>& batche
     return measure(std::ssize(batches), loss_of, team);
 }
 
+std::string in_words(const Measured& loss) {
+    return autograd::join(
+        number(loss.nats, 4), " nats per token = ", number(loss.nats / std::numbers::ln2, 4),
+        " bits: perplexity ", number(std::exp(loss.nats), 2), ", over ", counted(loss.predictions, "token"));
+}
+
 std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad) {
     constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
     std::size_t longest = 1;
@@ -123,19 +130,18 @@ void add_text_training(Options& options, TextTraining& t, const std::string& pie
     options.add("--patience", "N", "stop after N validations without improvement; 0: never", t.patience);
 }
 
-models::RunOptions run_options(const TextTraining& t, int64_t seed, const nn::AdamOptions& adam) {
+models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& adam) {
     // nanoGPT counts steps from 0, and warms up over one more.
     const int64_t warmup = std::min<int64_t>(100, t.steps / 10) + 1;
     return {.steps = t.steps,
             .learning_rate = nn::CosineSchedule{t.lr, t.steps + 1, warmup, t.lr / 10},
             .adam = adam,
-            .seed = static_cast<uint64_t>(seed),
+            .seed = static_cast<uint64_t>(t.seed),
             .validate_every = t.validate_every,
             .patience = t.patience};
 }
 
-bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end,
-           std::string (*in_words)(const Measured& loss)) {
+bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end) {
     const auto measured = [&](const std::vector<Examples>& batches) {
         return measure(run.plan.objective, batches, run.folder.team());
     };

@@ -67,6 +67,8 @@ struct Measured {
     double nats = 0;  // the mean per prediction
     int64_t predictions = 0;
 };
+// "1.0737 nats per token = 1.5490 bits: perplexity 2.93, over 4,943 tokens"
+std::string in_words(const Measured& loss);
 // The mean over batches 0 .. batches - 1 of loss_of(i), an nn::StepLoss. team: the processes that share them;
 // all get the result.
 template <class LossOf>
@@ -95,6 +97,9 @@ Measured measure(const Objective& objective, const std::vector<Examples>& batche
 std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad);
 
 struct TextTraining {
+    models::RunSettings run = {};
+    std::vector<std::string> words = {};  // the files; before them the model, if there is one
+    int64_t context = 0, seed = 1;
     int64_t batch = 12, steps = 2000, validate_every = 250, patience = 0;
     double lr = 3e-3;
 };
@@ -103,11 +108,10 @@ struct TextTraining {
 void add_text_training(Options& options, TextTraining& t, const std::string& pieces = "pieces of text");
 
 // The learning rate rises for up to 100 steps, and then falls along a cosine to a tenth.
-models::RunOptions run_options(const TextTraining& t, int64_t seed, const nn::AdamOptions& adam);
+models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& adam);
 
 // Learns all steps, and says in words what text costs that is held out, before and after. at_end: what is
 // measured after the last step. Returns whether the run has come to its end.
-bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end,
-           std::string (*in_words)(const Measured& loss));
+bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end);
 
 }  // namespace plaingrad::kit

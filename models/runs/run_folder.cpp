@@ -57,19 +57,13 @@ RunFolder::RunFolder(const RunSettings& of_run, const std::string& of_program)
     : run(of_run),
       program(of_program),
       path(of_run.resume.empty() ? of_run.save : of_run.resume),
-      top(path),
       resumes_(!of_run.resume.empty()) {}
 
 // Delegates to the other constructor, so that the destructor runs if this one throws.
-RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes,
-                     const std::string& within)
+RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes)
     : RunFolder(of_run, of_program) {
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
-    if (!within.empty() && exists()) {
-        path = nn::checkpoint::in_folder(path, within);
-        resumes_ = resumes_ && nn::checkpoint::exists(last());
-    }
     team_ = &of_processes;
     nn::together(team(), [this] {
         if (writes())
@@ -133,7 +127,7 @@ void RunFolder::claim(const std::string& name) const {
     check(other.empty() || other == program, file(name), ": there is a run of ", other,
           " in this folder already; give another folder");
     throw autograd::Error(autograd::join(
-        file(name), ": there is a run in this folder already; continue it with --resume ", top));
+        file(name), ": there is a run in this folder already; continue it with --resume ", path));
 }
 
 void RunFolder::make() {

@@ -44,16 +44,14 @@ class RunFolder {
 public:
     // For a new run, makes the folder if necessary. Throws Error if another run uses the folder, if it has no
     // run to resume or already has one, or if it cannot be written; and SettingError for more processes than
-    // parts, and for stop_after without a folder, which would have no effect. within: a subfolder, for a
-    // program with several runs. To resume, every process must see the folder.
-    RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes = nn::alone(),
-              const std::string& within = "");
+    // parts, and for stop_after without a folder, which would have no effect. To resume, every process must
+    // see the folder.
+    RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes = nn::alone());
     // For a program with options (kit::Options, which models do not know): a new run keeps their values, and
     // one that is resumed restores them.
     template <class Options>
-    RunFolder(const std::string& of_program, const RunSettings& of_run, Options& options,
-              const std::string& within = "")
-        : RunFolder(of_program, of_run, *options.team, within) {
+    RunFolder(const std::string& of_program, const RunSettings& of_run, Options& options)
+        : RunFolder(of_program, of_run, *options.team) {
         if (of_run.save_every > 0 && options.was_given("--save-every") && !exists())
             throw SettingError("--save-every needs --save or --resume");
         options.has_made(made_);
@@ -88,7 +86,6 @@ public:
     RunSettings run = {};
     int64_t parts = 1;  // into which a batch is cut
     std::string program, path;
-    std::string top;             // the folder to give to `resume`
     std::string arguments = {};  // the settings, as a checkpoint keeps them
     Metadata checkpoint = {};    // of `last`, when it resumes
 

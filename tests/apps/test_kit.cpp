@@ -271,7 +271,7 @@ TEST_CASE("learning from texts: the rate rises over a tenth of the steps, at mos
     // The schedule counts steps from 0, as nanoGPT's does: the rate is highest one step later.
     for (const auto& [steps, rise] : {std::pair<int64_t, int64_t>{200, 21}, {1000, 101}, {5000, 101}}) {
         CAPTURE(steps);
-        const auto rate = kit::run_options({.steps = steps, .lr = 0.5}, 1, {}).learning_rate;
+        const auto rate = kit::run_options({.steps = steps, .lr = 0.5}, {}).learning_rate;
         CHECK(rate(1) == Approx(0.5 / static_cast<double>(rise)));
         CHECK(rate(rise - 1) < 0.5);
         CHECK(rate(rise) == Approx(0.5));

@@ -175,12 +175,7 @@ TEST_CASE("prompt: classify", "[apps][prompt]") {
     Talk labels("classify", {"predict", folder / "moods"});
     const std::string good = answer(labels, "Lovely evening!");
     CAPTURE(good);
-    CHECK(good.starts_with("read as: lovely evening !\nunknown: evening; "));
-    CHECK(contains(good, "\ngood\tgood=0."));
-    const Words chances = lines_of(answer(labels, ":next awful"));
-    REQUIRE(chances.size() == 2);
-    CHECK(chances[0].ends_with("  bad"));
-    CHECK(std::abs(std::stod(chances[0]) + std::stod(chances[1]) - 1) < 0.001);
+    CHECK(good.starts_with("good\tgood=0."));
     CHECK(contains(answer(labels, ":attention"), "lovely"));
     CHECK(contains(answer(labels, ":beam"), "unknown command :beam"));
     CHECK_FALSE(contains(answer(labels, ":help"), ":beam"));
@@ -283,8 +278,9 @@ TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][pro
     CHECK(contains(t.said(), "drawing: temperature 0.8, top-k 50"));
     const std::string first = answer(t, "All human"), second = answer(t, "All human");
     CHECK(first.starts_with("All human"));
-    CHECK(contains(first, "\nprompt: "));
-    CHECK(first.substr(0, first.find("\nprompt: ")) != second.substr(0, second.find("\nprompt: ")));
+    const std::string speed = "\n9 tokens in ";
+    CHECK(contains(first, speed));
+    CHECK(first.substr(0, first.find(speed)) != second.substr(0, second.find(speed)));
     CHECK(lines_of(answer(t, ":next")).size() == 5);
     CHECK(lines_of(answer(t, ":next All human beings are")).size() == 5);
     CHECK(contains(answer(t, ":beam 2"), "\n  <sos>  0.00\n"));

@@ -121,11 +121,7 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     CHECK(tests::run("report", {whole}).status == 0);  // the log alone
     const Result nothing = tests::run("report", {folder.path});
     CHECK(nothing.status == 1);
-    CHECK(contains(nothing.err,
-                   "there is no run in this folder (no log.csv, no report.jsonl); give a run within it: " +
-                       pieces + ", " + whole));
-    const Folder empty;
-    CHECK(tests::run("report", {empty.path}).err.ends_with("no report.jsonl)\n"));
+    CHECK(nothing.err.ends_with("there is no run in this folder (no log.csv, no report.jsonl)\n"));
     CHECK(tests::run("report", {}).status == 2);
     const Result lost = tests::run("report", {whole, "--out", folder / "no/such/page.html"});
     CHECK(lost.status == 1);

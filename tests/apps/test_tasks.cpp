@@ -155,26 +155,6 @@ TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
     CHECK(r.err.ends_with("\ntasks: too few right answers: reverse, sort; more --steps may help\n"));
 }
 
-TEST_CASE("tasks: a call that is stopped begins no other task, and the next one does all that are left",
-          "[apps][tasks]") {
-    const Folder folder;
-    const std::string whole = folder / "whole", run = folder / "run";
-    CHECK(tasks({"sort", "add", "--steps", "4", "--save", whole}).status == 1);  // it learned little
-    const Result stopped = tasks({"sort", "add", "--steps", "4", "--save", run, "--stop-after", "2"});
-    INFO(stopped.err);
-    CHECK(stopped.status == 0);
-    CHECK(stopped.err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
-    CHECK_FALSE(std::filesystem::exists(run + "/add"));
-    const Result rest = tasks({"--resume", run});
-    INFO(rest.out << rest.err);
-    CHECK(rest.status == 1);
-    const std::vector<Words> rows = table(rest);
-    REQUIRE(rows.size() == 2);
-    CHECK((rows[0][0] == "sort" && rows[1][0] == "add"));
-    for (const std::string name : {"/sort/model.safetensors", "/add/model.safetensors"})
-        CHECK((content(run + name) == content(whole + name) && !content(run + name).empty()));
-}
-
 TEST_CASE("tasks: the same results for any number of threads, others for another seed",
           "[apps][tasks][slow]") {
     const Words few = {"--steps", "4"};
@@ -193,21 +173,28 @@ TEST_CASE("tasks: the same results for any number of threads, others for another
     CHECK(examples(other, "->") != examples(one, "->"));
 }
 
-TEST_CASE("tasks checks each task, and writes a page about each", "[apps][tasks][check][page]") {
+TEST_CASE("tasks saves, checks and shows one task", "[apps][tasks][check][page]") {
     const Folder folder;
-    const Result checked = tasks({"reverse", "sort", "--check"});
+    const Result checked = tasks({"sort", "--check"});
     CHECK(checked.status == 0);
-    CHECK(checked.out.find("first loss") != checked.out.rfind("first loss"));
-    // Once nobody reads the answers, no task asks more.
-    const Result left = tasks({"reverse", "sort", "--check"}, {.no_reader = true});
-    CHECK(left.status == 128 + SIGPIPE);
-    CHECK(left.err.find("parameters") == left.err.rfind("parameters"));
-    const Result r = tasks({"copy", "sort", "--steps", "1", "--report", folder / "a.b/run.html"});
-    CHECK(r.status == 1);  // there is no such folder
-    std::filesystem::create_directory(folder / "a.b");
-    tasks({"copy", "sort", "--steps", "1", "--report", folder / "a.b/run"});
-    CHECK(std::filesystem::exists(folder / "a.b/run-copy"));
-    CHECK(std::filesystem::exists(folder / "a.b/run-sort"));
+    CHECK(contains(checked.out, "first loss"));
+    CHECK(tasks({"sort", "--check"}, {.no_reader = true}).status == 128 + SIGPIPE);
+    const std::string run = folder / "run", page = folder / "page.html";
+    const Words few = {"sort", "--steps", "4", "--stop-after", "2", "--save", run, "--report", page};
+    CHECK(tasks(few).err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
+    CHECK(std::filesystem::exists(page));
+    const Result rest = tasks({"--resume", run});
+    INFO(rest.out << rest.err);
+    CHECK(rest.status == 1);  // it learned little
+    REQUIRE(table(rest).size() == 1);
+    CHECK(table(rest)[0][0] == "sort");
+    for (const Words& words :
+         std::vector<Words>{{"--save", folder / "new"}, {"--check"}, {"--report", page}}) {
+        refused(words, "--save, --check and --report need one TASK");
+        refused({"copy", "sort", words[0], words.back() == words[0] ? "--plain" : words[1]},
+                "--save, --check and --report need one TASK");
+    }
+    CHECK_FALSE(std::filesystem::exists(folder / "new"));
 }
 
 TEST_CASE("tasks refuses a wrong command line", "[apps][tasks]") {

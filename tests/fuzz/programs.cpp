@@ -9,7 +9,6 @@
 #include "apps/kit/report.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/classify.h"
-#include "apps/programs/fill/fill.h"
 #include "apps/programs/generate/generate.h"
 #include "apps/programs/translate/translate.h"
 #include "models/text/lines.h"
@@ -57,19 +56,17 @@ struct Help {
 };
 
 void parse(char program, const Words& words) {
-    switch (static_cast<unsigned char>(program - '0') % 4) {
+    switch (static_cast<unsigned char>(program - '0') % 3) {
         case 1:
             return parse("translate train", translate::add_train_options, words);
         case 2:
             return parse("classify train", classify::add_train_options, words);
-        case 3:
-            return parse("fill train", fill::add_train_options, words);
         default:
             return parse("generate train", generate::add_train_options, words);
     }
 }
 
-// The first byte chooses the program, 0 to 3, and each line is a word.
+// The first byte chooses the program, 0 to 2, and each line is a word.
 void command_line(const std::string& bytes) {
     const Help help;
     std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
@@ -86,10 +83,10 @@ void command_line(const std::string& bytes) {
     }
 }
 
-// The options of all programs, as their help names them.
+// The options of these programs, as their help names them.
 Words option_names() {
     const Help help;
-    for (const char program : {'0', '1', '2', '3'})
+    for (const char program : {'0', '1', '2'})
         try {
             parse(program, {"--help"});
         } catch (const kit::Ended&) {

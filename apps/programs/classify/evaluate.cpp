@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <numeric>
 #include <utility>
 
 #include "apps/kit/model.h"
@@ -11,7 +10,6 @@
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
-#include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::classify {
@@ -64,48 +62,32 @@ std::string fitted(const std::string& name, std::size_t width) {
     return columns > width ? label + "…" : kit::left(label, width);
 }
 
-// Columns are headed by numbers, so that many labels fit on a line. row_width: of the labels.
-void print_matrix(const Confusion& c, std::size_t row_width) {
-    const std::size_t number_width = std::to_string(c.labels.size()).size();
-    const std::size_t width = std::max(std::to_string(c.total).size(), number_width + 1);
-    std::cout << "\nConfusion matrix: a row for each true label, a column for what was predicted.\n\n"
-              << std::string(number_width + 2 + row_width, ' ');
-    for (std::size_t i = 0; i < c.labels.size(); ++i)
-        std::cout << "  " << kit::right(std::to_string(i + 1), width);
-    for (std::size_t i = 0; i < c.labels.size(); ++i) {
-        std::cout << '\n'
-                  << kit::right(std::to_string(i + 1), number_width) << "  "
-                  << fitted(c.labels[i], row_width);
-        for (const int64_t count : c.counts[i])
-            std::cout << "  " << kit::right(count > 0 ? std::to_string(count) : ".", width);
-    }
-    std::cout << "\n\n";
-}
-
-void print_labels(const Confusion& c, std::size_t row_width) {
-    std::cout << fitted("label", row_width) << "  precision   recall   texts\n";
-    for (std::size_t i = 0; i < c.labels.size(); ++i) {
-        int64_t texts = 0, predicted = 0;
-        for (std::size_t j = 0; j < c.labels.size(); ++j) {
-            texts += c.counts[i][j];
-            predicted += c.counts[j][i];
-        }
-        std::cout << fitted(c.labels[i], row_width) << "  "
-                  << kit::right(percent(c.counts[i][i], predicted), 9) << "  "
-                  << kit::right(percent(c.counts[i][i], texts), 7) << "  "
-                  << kit::right(std::to_string(texts), 6) << '\n';
-    }
-}
-
 }  // namespace
 
+// Columns are headed by numbers, so that many labels fit on a line.
 void print(const Confusion& c) {
-    const std::size_t row_width =
-        std::clamp<std::size_t>(kit::widest(autograd::mapped(c.labels, kit::as_line)), 5, 24);
+    const std::size_t labels = c.labels.size(), digits = std::to_string(labels).size(),
+                      name = std::clamp<std::size_t>(kit::widest(autograd::mapped(c.labels, kit::as_line)), 5,
+                                                     24),
+                      width = std::max(std::to_string(c.total).size(), digits + 1);
     std::cout << "accuracy " << percent(c.right, c.total) << ": " << c.right << " of " << c.total
-              << " texts\n";
-    print_matrix(c, row_width);
-    print_labels(c, row_width);
+              << " texts\n\nConfusion matrix: a row for each true label, a column for what was predicted.\n\n"
+              << std::string(digits + 2 + name, ' ');
+    for (std::size_t i = 1; i <= labels; ++i)
+        std::cout << "  " << kit::right(std::to_string(i), width);
+    std::cout << "   recall  precision\n";
+    for (std::size_t i = 0; i < labels; ++i) {
+        int64_t texts = 0, predicted = 0;
+        std::cout << kit::right(std::to_string(i + 1), digits) << "  " << fitted(c.labels[i], name);
+        for (std::size_t j = 0; j < labels; ++j) {
+            const int64_t count = c.counts[i][j];
+            std::cout << "  " << kit::right(count > 0 ? std::to_string(count) : ".", width);
+            texts += count;
+            predicted += c.counts[j][i];
+        }
+        std::cout << "  " << kit::right(percent(c.counts[i][i], texts), 7) << "  "
+                  << kit::right(percent(c.counts[i][i], predicted), 9) << '\n';
+    }
 }
 
 void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
@@ -120,14 +102,10 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
 }
 
 // "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
-static std::string prediction(const Labeller& l, const std::vector<double>& probabilities) {
-    std::vector<std::size_t> order(l.labels.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return probabilities[a] > probabilities[b]; });
-    std::string line = kit::as_line(l.labels[order[0]]);
-    for (const std::size_t i : order)
-        line += '\t' + kit::as_line(l.labels[i]) + '=' + kit::number(probabilities[i], 4);
+static std::string prediction(const std::vector<models::Label>& ranked) {
+    std::string line = kit::as_line(ranked[0].name);
+    for (const models::Label& label : ranked)
+        line += '\t' + kit::as_line(label.name) + '=' + kit::number(label.probability, 4);
     return line;
 }
 
@@ -140,7 +118,7 @@ void predict(const Labeller& l, const std::vector<Example>& texts) {
     const std::vector<std::vector<double>> all = l.probabilities(some);
     auto next = all.begin();
     for (const Example& e : texts)
-        std::cout << (has_text(e.text) ? prediction(l, *next++) : "") << '\n';
+        std::cout << (has_text(e.text) ? prediction(l.ranked(*next++)) : "") << '\n';
     kit::flush_output();
 }
 
@@ -161,42 +139,17 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
     }
 }
 
-// A line as it is read, and the words that were not learned.
-static kit::Reading read_known(const Labeller& l, const std::string& line) {
-    kit::Reading reading = {line};
-    for (const std::string& word : l.tokenizer.words(line)) {
-        // The first id is the word's, in lower case unless the case is kept; or there is none.
-        const std::string first = l.tokenizer.pieces(word)[0], small = models::text::lower_characters(word);
-        const bool known = first == word || first == small;
-        reading.shown += (reading.shown.empty() ? "" : " ") + (known ? first : word);
-        if (!known)
-            reading.unknown.push_back(word);
-    }
-    return reading;
-}
-
 void talk(const Labeller& l) {
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
         predict(l, {{"", text, where}});
     }};
     prompt.tabs = l.reads_pairs();
-    if (l.tokenizer.max_words() > 0) {  // a folder from Hugging Face knows every word, by its pieces
-        prompt.names = kit::token_names(l.tokenizer);
-        prompt.read = [&](const std::string& line) { return read_known(l, line); };
-    }
-    prompt.commands = {{":next", "[TEXT]  the probabilities of all labels",
-                        [&](const std::string& last, const std::string& text) {
-                            return kit::listed(autograd::mapped(
-                                l(text.empty() ? last : text), [](const models::Label& label) {
-                                    return std::pair(label.name, label.probability);
-                                }));
-                        }}};
     const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
-    prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
+    prompt.commands = {kit::attention_command(l.model, names, [&](const std::string& text) {
         const auto [ids, types, is_cut] = l.encode(text);
         check(std::count(types.begin(), types.end(), 1) == 0, "the attention of a pair is not shown");
         return autograd::Tokens(1, std::ssize(ids), ids);
-    }));
+    })};
     kit::converse(prompt);
 }
 

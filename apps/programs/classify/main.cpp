@@ -65,8 +65,7 @@ void train_on(const std::string& path, const Settings& s, const models::RunFolde
               path, ": all texts of the label '", label,
               "' are held out, under this label or another; hold out fewer");
     for (const Example& e : corpus.held_out)
-        check(std::binary_search(labels.begin(), labels.end(), e.label), e.where, ": the label '", e.label,
-              "' does not occur in ", path);
+        index_of(e, labels);  // throws for another label
     kit::check_usage(s.patience == 0 || !corpus.held_out.empty(),
                      "--patience needs lines that are held out: --validation must not be 0");
     const models::Labeller l = new_labeller(corpus, labels, s);
@@ -99,13 +98,6 @@ void train_command(kit::Options& options) {
     train_on(s.files.at(0), s, folder);
 }
 
-models::Labeller open_model(const std::string& path, const std::string& precision = "") {
-    auto l = models::Labeller::load(path, kit::opening(path, precision));
-    if (l.tokenizer.max_words() == 0)
-        kit::say_opened(path, l);
-    return l;
-}
-
 void predict_command(kit::Options& options) {
     std::vector<std::string> words;
     std::string precision;
@@ -120,7 +112,7 @@ void predict_command(kit::Options& options) {
     std::vector<Example> texts;
     for (const std::string& text : kit::given_texts(words))
         texts.push_back({"", text, join("text ", texts.size() + 1)});
-    const models::Labeller l = open_model(words[0], precision);
+    const auto l = kit::open_model<models::Labeller>(words[0], precision);
     if (!texts.empty())
         predict(l, texts);
     else
@@ -136,14 +128,14 @@ void eval_command(kit::Options& options) {
     options.add_precision(precision);
     options.add_threads();
     options.parse();
-    const models::Labeller l = open_model(words[0], precision);
+    const auto l = kit::open_model<models::Labeller>(words[0], precision);
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l, examples);
     print(evaluate(l, examples));
 }
 
 void print_model(const std::string& path) {
-    const models::Labeller l = open_model(path);
+    const auto l = kit::open_model<models::Labeller>(path);
     kit::print_sizes(path, nn::parameter_count(l.model));
     kit::say("labels: " + models::listed(autograd::mapped(l.labels, kit::as_line)), STDOUT_FILENO);
 }

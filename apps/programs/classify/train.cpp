@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <set>
 
 #include "apps/kit/model.h"
 #include "apps/kit/run.h"
@@ -167,24 +166,13 @@ models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::s
     return kit::run_model_for_others(l.model, data, s.from, config);
 }
 
-// How many held-out texts are in the training data as well: usually a mistake.
-std::string also_learned(const Corpus& corpus) {
-    std::set<std::string> learned;
-    for (const Example& e : corpus.training)
-        learned.insert(e.text);
-    const auto n = std::count_if(corpus.held_out.begin(), corpus.held_out.end(),
-                                 [&](const Example& e) { return learned.contains(e.text); });
-    return n == 0 ? ""
-                  : autograd::join(", of which ", kit::grouped(n), n == 1 ? " is" : " are", " also learned");
-}
-
 }  // namespace
 
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = s.from.empty() ? from_nothing(corpus, labels, s) : from_folder(labels, s);
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
-                                kit::grouped(std::ssize(corpus.held_out)), " held out", also_learned(corpus),
-                                "; ", l.labels.size(), " labels\n");
+                                kit::grouped(std::ssize(corpus.held_out)), " held out; ", l.labels.size(),
+                                " labels\n");
     report_cuts(l, corpus.training);
     report_cuts(l, corpus.held_out);
     for (const Example& e : corpus.training)

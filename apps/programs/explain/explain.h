@@ -23,10 +23,7 @@ std::vector<std::string> names_of(const Ids& ids);  // "5", "<sos>"
 
 struct Trained {
     explicit Trained(int64_t seed);
-    // The model's own reversals of triples, generated token by token.
-    std::vector<Ids> answers(const std::vector<Ids>& triples) const;
-    // How many triples come out right, of those that were held out or of the others.
-    int64_t count_right(bool unseen) const;
+    Ids answer(const Ids& triple) const;  // the model's own reversal, generated token by token
 
     models::Transformer model;
     nn::Adam adam;
@@ -58,14 +55,8 @@ struct Values {
 // example: one triple of digits and its reversal. Calls the layers one by one, as
 // models/families/transformer.cpp does, and within an attention the ops, as autograd/plain.cpp does. Whatever
 // the library returns by itself (input, attentions and their weights, memory, logits) must have the same
-// bits; otherwise throws Error. Adds what the words about cross-attention need.
+// bits; otherwise throws Error.
 Values forward(const models::Transformer& model, const models::Batch& example);
-
-// Adds how far the fused form of the library is from the plain one: "fused.logits", and "fused.gradients" of
-// all parameters, each relative to the largest of its kind. Throws Error above 1e-5 and 1e-3. (Where an
-// answer is nearly certain, softmax - target is the small difference of numbers near 1, so that rounding
-// weighs more: gradients differ by up to 2e-4.)
-void compare_with_fused(const models::Transformer& model, const models::Batch& example, Values& values);
 
 // Adds gradients of the loss, "dlogits", "ddecoded" and so on, link by link down to one weight of the
 // cross-attention's W_Q, the one with the largest gradient; its finite differences; and Adam's step, which
@@ -79,7 +70,6 @@ void backward(Trained& trained, const models::Batch& example, Values& values);
 //     # name: title
 //     {encoder.q 0 2 1}            in a line: row 2, column 1 of head 0; or words, {S} and {S 2}
 //     [q = encoder.q 0 | k = ...]  a line of matrices with titles; without a head, all of them
-//     ?loss.rose It rose.          a line that is there only if this value is not 0
 //
 // Matrices stand side by side as far as 80 columns hold them.
 struct Step {
@@ -91,9 +81,8 @@ std::vector<Step> lecture_steps();
 // bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
 std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
 
-// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; up and
-// down, Page Up and Page Down where a page is higher than the terminal; q to leave. Standard input and output
-// must be a terminal, which is left as it was (see Keys).
+// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; q to
+// leave. Standard input and output must be a terminal, which is left as it was (see Keys).
 void turn_pages(const std::vector<std::string>& pages);
 
 }  // namespace plaingrad::explain

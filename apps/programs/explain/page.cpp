@@ -1,13 +1,9 @@
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
 #include "apps/kit/keyboard.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/text.h"
 #include "apps/programs/explain/explain.h"
 #include "autograd/base/text_stream.h"
 #include "nn/checkpoint/utf8.h"
@@ -102,11 +98,6 @@ std::string page(const Step& step, const std::string& number, const Values& valu
     bool head = true;
     autograd::TextInput lines(step.text);
     for (std::string line; std::getline(lines, line);) {
-        if (const std::size_t space = line.find(' '); line.starts_with('?')) {
-            if (values(line.substr(1, space - 1)).item() == 0)
-                continue;
-            line.erase(0, line.find_first_not_of(' ', space));
-        }
         head = head && !line.empty();
         text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, ink)
                                       : styled(head ? "\033[2m" : "", filled(line, values));
@@ -117,34 +108,17 @@ std::string page(const Step& step, const std::string& number, const Values& valu
 void turn_pages(const std::vector<std::string>& pages) {
     // Another screen, without a cursor, on which what is too wide is cut.
     const kit::Keys keys("\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l");
-    std::size_t page = 0, top = 0;  // top: the first line that is shown
+    std::size_t page = 0;
     for (std::string key = "home"; !key.empty() && key != "q"; key = keys.next()) {
-        winsize size{};
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-        const std::size_t before = page, height = size.ws_row > 1 ? size.ws_row - 1u : 23;
         if (key == "right" || key == " " || key == "enter")
             page += page + 1 < pages.size();
         else if (key == "left")
             page -= page > 0;
         else if (key == "home")
-            page = top = 0;
+            page = 0;
         else if (key == "end")
             page = pages.size() - 1;
-        else if (key == "down" || key == "page down")
-            top += key == "down" ? 1 : height;
-        else if (key == "up" || key == "page up")
-            top -= std::min(top, key == "up" ? 1 : height);
-        const std::size_t width = size.ws_col > 0 ? size.ws_col : 80;
-        // A terminal writes the end of a line that is too wide into its last column, where it might be taken
-        // for a digit. The mark covers it.
-        const std::string mark = autograd::join("\033[", width, "G›");
-        const std::vector<std::string> lines = kit::wrapped(pages[page], std::string::npos);
-        top = page == before ? std::min(top, lines.size() - std::min(lines.size(), height)) : 0;
-        std::cout << "\033[H\033[2J";
-        for (std::size_t i = top; i < std::min(lines.size(), top + height); ++i)
-            std::cout << lines[i] << (kit::columns(lines[i]) > width ? mark : "") << '\n';
-        std::cout << "\033[999H← → turn pages, " << (lines.size() > height ? "↑ ↓ scroll, " : "")
-                  << "Home, End; q quits";
+        std::cout << "\033[H\033[2J" << pages[page] << "\033[999H← → turn pages, Home, End; q quits";
         kit::flush_output();
     }
 }

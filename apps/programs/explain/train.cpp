@@ -65,21 +65,9 @@ Trained::Trained(int64_t seed)
     learning_rate = schedule(step);
 }
 
-std::vector<Ids> Trained::answers(const std::vector<Ids>& triples) const {
-    const auto stepper = model.start(nn::Tokens::padded(triples, models::kPad));
-    return autograd::mapped(models::greedy(*stepper, model.config.max_length), &models::Hypothesis::ids);
-}
-
-int64_t Trained::count_right(bool unseen) const {
-    std::vector<Ids> triples;
-    for (int64_t n = 0; n < 1000; ++n)
-        if (held_out(n) == unseen)
-            triples.push_back(triple_of(n));
-    const std::vector<Ids> given = answers(triples);
-    int64_t right = 0;
-    for (std::size_t i = 0; i < given.size(); ++i)
-        right += given[i] == Ids(triples[i].rbegin(), triples[i].rend());
-    return right;
+Ids Trained::answer(const Ids& triple) const {
+    const auto stepper = model.start(nn::Tokens::padded({triple}, models::kPad));
+    return models::greedy(*stepper, model.config.max_length)[0].ids;
 }
 
 }  // namespace plaingrad::explain

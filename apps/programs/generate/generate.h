@@ -2,7 +2,6 @@
 // model that exists; and writing with a model, and measuring it, to standard output.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +20,11 @@ namespace plaingrad::generate {
 extern const std::string_view log_book;
 
 struct TrainSettings : kit::TextTraining {
+    TrainSettings() { context = 64; }
+
     std::string preset, config = "gpt2+gelu+no-bias";  // nanoGPT's
-    models::RunSettings run;
-    std::vector<std::string> words;  // files; before them a model, if it exists
     bool lines = false, bytes = false;
-    int64_t layers = 4, heads = 4, d_model = 128, context = 64, seed = 1;
+    int64_t layers = 4, heads = 4, d_model = 128;
     double dropout = 0;
 
     bool is_further() const { return preset == "further"; }  // training of a model that exists
@@ -55,12 +54,6 @@ std::string config_help();
 // or does not fit the heads, and Error for texts without anything to learn.
 models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
 
-// Whether the files of a model are read as they are: of one of ours that learned bytes.
-bool reads_bytes(const std::string& path);
-
-// Says on standard error how many lines are longer than a model's context, and so are read in pieces.
-void report_long_lines(const std::vector<kit::Sequence>& lines, int64_t context);
-
 // What a model learns from, and what is held out: the last tenth of a text; of lines a random tenth, at most
 // 1,000, the same for every seed.
 struct Corpus {
@@ -68,10 +61,6 @@ struct Corpus {
 };
 // Throws Error for a character that the model does not know, and for too little text.
 Corpus corpus_of(const models::Writer& w, const std::vector<kit::File>& files, int64_t context);
-
-// A baseline: the held-out loss of a bigram table, the counts of how often each token follows each other one
-// in the training data, plus one.
-kit::Measured bigram_loss(const models::Writer& w, const Corpus& corpus);
 
 // Trains, says how well the held-out text is predicted, and returns the model. The run's folder gets it, too:
 // of a model from Hugging Face, in the same form.
@@ -87,14 +76,13 @@ struct WriteSettings {
 };
 
 // Continues the prompt n times, each with numbers of its own, as it is drawn; between texts, which may have
-// several lines, is a line "---". If there are known lines, says how many of the n are not among them. At the
-// end, the speed to standard error.
-void write(const models::Writer& w, const WriteSettings& s, const std::set<std::string>& known = {});
+// several lines, is a line "---". At the end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s);
 
 // Continues what is typed (kit::converse), each text with a seed of its own.
 void talk(const models::Writer& w, WriteSettings s);
 
-// "temperature 0.8, top-p 0.95", or "the most probable token".
+// "temperature 0.8, top-k 0, top-p 0.95, repetition penalty 1"
 std::string described(const models::SamplingOptions& o);
 
 // Each token of a text but the first is predicted from those before it, as many as fit: the model reads
@@ -105,9 +93,9 @@ std::string described(const models::SamplingOptions& o);
 kit::Measured score(const models::LanguageModel& model, const kit::Sequence& text, int64_t context,
                     int64_t stride);
 
-// Scores each file, behind the token that begins a text, and prints perplexity, nats and bits per token and
-// per byte; of several files, also of all together. Each line of a model of lines is a text, and its end is
-// predicted, too. Characters that the model does not know are counted, and left out.
+// Scores each file, behind the token that begins a text, and prints nats and bits per token, perplexity, and
+// bits per byte. Each line of a model of lines is a text, and its end is predicted, too. Characters that the
+// model does not know are counted, and left out.
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride);
 
 }  // namespace plaingrad::generate

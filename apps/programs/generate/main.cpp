@@ -5,9 +5,7 @@
 //     ./apps/generate train book.txt --save book
 #include <unistd.h>
 
-#include <filesystem>
 #include <iostream>
-#include <set>
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
@@ -62,12 +60,9 @@ models::WritingOptions chosen(const kit::Options& options, const models::Writing
     return usual;
 }
 
-// The lines of files, which a model of lines has learned.
-std::set<std::string> lines_of(const std::vector<kit::File>& files) {
-    std::set<std::string> lines;
-    for (const kit::Text& line : kit::texts_of(files, true))
-        lines.emplace(line.text);
-    return lines;
+// Whether the files of a model are read as they are: of one of ours that learned bytes.
+bool reads_bytes(const std::string& path) {
+    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
 }
 
 // After a short training: nearer to what is probable, and, of a model of lines, ten of them.
@@ -79,10 +74,10 @@ void write_command(kit::Options& options) {
     WriteSettings s = {.writing = Writer::kUsual};
     std::vector<std::string> words;
     std::string precision;
-    options.rest("MODEL [FILE...]",
-                 "a folder from Hugging Face, or what `train` has saved; of a model of lines, the lines that "
-                 "it learned, to count how many are new. Without MODEL, learns a built-in text first",
-                 words);
+    options.rest(
+        "MODEL",
+        "a folder from Hugging Face, or what `train` has saved. Without MODEL, learns a built-in text first",
+        words, {.most = 1});
     options.add("--prompt", "TEXT", "the text to continue, instead of what is piped or typed", s.prompt)
         .allow_empty();
     add_sampling(options, s.writing);
@@ -101,16 +96,13 @@ void write_command(kit::Options& options) {
         return write(w, s);
     }
     const bool asks = !options.was_given("--prompt");
-    const bool talks = asks && words.size() == 1 && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
+    const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     const Writer w = kit::open_model<Writer>(words[0], precision, true);
-    kit::check_usage(w.lines || words.size() == 1,
-                     "FILE is for models trained with --lines; this one learned a text");
-    const auto known = lines_of(kit::read_files({words.begin() + 1, words.end()}, reads_bytes(words[0])));
     if (asks && !talks && !w.lines)
         s.prompt = piped_prompt();
     s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
-    talks ? talk(w, s) : write(w, s, known);
+    talks ? talk(w, s) : write(w, s);
 }
 
 void score_command(kit::Options& options) {
@@ -136,11 +128,6 @@ void score_command(kit::Options& options) {
 void check_new(const kit::Options& options, const TrainSettings& s) {
     kit::check_usage(!s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
                      " --help shows more");
-    kit::check_usage(!s.words[0].ends_with(".safetensors"), s.words[0],
-                     ": this is no text; to train a model further, give its folder");
-    std::error_code none;
-    kit::check_usage(s.is_further() || !std::filesystem::is_directory(s.words[0], none), "--preset ",
-                     s.preset, " is for a new model; ", s.words[0], " is a folder");
     if (!s.is_further())
         return;
     kit::check_fine_tuning(options, s.words, s.run);
@@ -166,7 +153,7 @@ void train_command(kit::Options& options) {
     if (folder.exists())
         return;
     std::cout << '\n';
-    write(w, sample_of(w), w.lines ? lines_of(files) : std::set<std::string>());
+    write(w, sample_of(w));
 }
 
 void print_model(const std::string& path) {

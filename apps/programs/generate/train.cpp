@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
-#include <numbers>
-#include <unordered_map>
 
 #include "apps/kit/model.h"
 #include "apps/programs/generate/generate.h"
@@ -84,11 +81,10 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
 
 models::RunOptions run_options(const TrainSettings& s) {
     const bool names = s.preset == "names";
-    return kit::run_options(s, s.seed,
-                            {.beta2 = s.is_further() ? 0.999 : 0.99,
-                             .weight_decay = names || s.is_further() ? 0.01 : 0.1,
-                             .decoupled = true,
-                             .decay_matrices_only = !names});
+    return kit::run_options(s, {.beta2 = s.is_further() ? 0.999 : 0.99,
+                                .weight_decay = names || s.is_further() ? 0.01 : 0.1,
+                                .decoupled = true,
+                                .decay_matrices_only = !names});
 }
 
 Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
@@ -137,19 +133,6 @@ Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files) {
             s.lines};
 }
 
-bool reads_bytes(const std::string& path) {
-    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
-}
-
-void report_long_lines(const std::vector<Sequence>& lines, int64_t context) {
-    const auto cut = std::count_if(lines.begin(), lines.end(), [&](const Sequence& line) {
-        return std::ssize(line) > context + 1;  // the last token is only predicted
-    });
-    if (cut > 0)
-        kit::say(join(kit::name(), ": lines of more than ", kit::counted(context, "token"),
-                      ", read in pieces: ", kit::grouped(cut)));
-}
-
 // How many lines, or tokens of the one text.
 static int64_t count(const Writer& w, const std::vector<Sequence>& items) {
     return w.lines ? std::ssize(items) : std::ssize(items[0]);
@@ -175,31 +158,12 @@ Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t c
     if (!w.lines)
         return {{{items[0].begin(), items[0].begin() + learned}},
                 {{items[0].begin() + learned, items[0].end()}}};
-    report_long_lines(items, context);
     Corpus corpus;
     const int64_t training = all - std::min<int64_t>(1000, all / 10);
     for (const int64_t i : Rng(0).fork("held out").permutation(all))
         (std::ssize(corpus.training) < training ? corpus.training : corpus.held_out)
             .push_back(std::move(items[static_cast<std::size_t>(i)]));
     return corpus;
-}
-
-kit::Measured bigram_loss(const Writer& w, const Corpus& corpus) {
-    const int64_t V = w.tokenizer.size();
-    std::unordered_map<int64_t, int64_t> pairs, firsts;
-    for (const Sequence& item : corpus.training)
-        for (std::size_t i = 1; i < item.size(); ++i) {
-            ++pairs[item[i - 1] * V + item[i]];
-            ++firsts[item[i - 1]];
-        }
-    const int64_t outcomes = V - models::kFirstFreeId + (w.lines ? 1 : 0);
-    kit::Measured all;
-    for (const Sequence& item : corpus.held_out)
-        for (std::size_t i = 1; i < item.size(); ++i, ++all.predictions)
-            all.nats -= std::log(static_cast<double>(pairs[item[i - 1] * V + item[i]] + 1) /
-                                 static_cast<double>(firsts[item[i - 1]] + outcomes));
-    all.nats /= static_cast<double>(all.predictions);
-    return all;
 }
 
 namespace {
@@ -241,12 +205,6 @@ kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
     return s;
 }
 
-std::string in_words(const kit::Measured& loss) {
-    return join(kit::number(loss.nats, 4),
-                " nats per token = ", kit::number(loss.nats / std::numbers::ln2, 4), " bits: perplexity ",
-                kit::number(std::exp(loss.nats), 2), ", over ", kit::counted(loss.predictions, "token"));
-}
-
 }  // namespace
 
 Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder) {
@@ -284,10 +242,7 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                   .objective = kit::objective_of(
                       w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
                   .pretrained = s.is_further()});
-    const bool ended = kit::train(run, kit::batches_of(some, pad),
-                                  kit::batches_of(s.is_further() ? some : all, pad), in_words);
-    if (ended && !s.is_further())
-        std::cout << "a bigram table:  " << in_words(bigram_loss(w, corpus)) << '\n';
+    kit::train(run, kit::batches_of(some, pad), kit::batches_of(s.is_further() ? some : all, pad));
     return w;
 }
 

@@ -37,7 +37,7 @@ std::vector<Command> commands(const Runs& runs, const std::string& in) {
                 {.program = run.program.name,
                  .words = joined(run.program.train, {"--check", "--threads", "1", "--save-every", "0"}),
                  .checks = true});
-        all.push_back({run.program.name, {"info", in + "/" + run.name() + "/" + run.program.folder}});
+        all.push_back({run.program.name, {"info", in + "/" + run.name()}});
         all.push_back({run.program.name, {"--help"}});
     }
     const Words few = {"--tokens", "8", "--seed", "3"};

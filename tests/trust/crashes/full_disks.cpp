@@ -116,8 +116,7 @@ bool read_only(Case& c) {
 bool small_files(Case& c) {
     constexpr int64_t kSaid = 4 << 10;
     const Folder all;
-    const int64_t largest = std::ssize(c.run.files.at(
-        c.run.program.folder.empty() ? "last.safetensors" : c.run.program.folder + "/last.safetensors"));
+    const int64_t largest = std::ssize(c.run.files.at("last.safetensors"));
     const int64_t limit = kSaid + c.part(std::max<int64_t>(1, largest - kSaid));
     c.which += ", files of at most " + std::to_string(limit) + " bytes";
     With with;
@@ -159,8 +158,7 @@ bool full_output(Case& c) {
     if (!c.run.ended.out.empty() && is_usual_end(c.run, r))
         c.runs.damage.note(Wrong::died, c.which, "it has not noticed");
     c.left(r, all / "run");
-    const Result info =
-        c.runs.ran(name, {"info", tests::folder_of(c.run.program, all / "run")}, {.out = "/dev/full"});
+    const Result info = c.runs.ran(name, {"info", all / "run"}, {.out = "/dev/full"});
     if (info.status != 1 || info.err.find("could not be written") == info.err.npos)
         c.runs.damage.note(Wrong::died, c.which + ", info",
                            "status " + std::to_string(info.status) + ": " + info.err);

@@ -43,7 +43,7 @@ int64_t one(const Runs& runs, const Run& run, const autograd::Rng& moments) {
     const auto by_time = [&](uint64_t i) { return !runs.can_fail() || moments.bits(i) % 2 == 0; };
     std::string which = killed(runs, run, runs.begin(run, folder), by_time(0), moments.fork("first"));
     int64_t kills = which.empty() ? 0 : 1;
-    const std::string last = tests::folder_of(run.program, folder) + "/last.safetensors";
+    const std::string last = folder + "/last.safetensors";
     if (std::error_code none; moments.bits(2) % 2 == 0 && std::filesystem::exists(last, none)) {
         const int64_t before = steps_in(last);
         const std::string then =

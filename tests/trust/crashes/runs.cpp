@@ -18,29 +18,24 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
     const Words train = {"train"};
     return {
         {"reverse_task",
-         "",
          12,
          {"--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "12", "--batch", "8",
           "--save-every", "3"}},
         {"toy_translate",
-         "",
          4,
          {"--pairs", texts.pairs_file, "--preset", "article", "--epochs", "2", "--save-every", "1"}},
-        {"tasks", "sort", 5, {"sort", "--steps", "5", "--save-every", "2"}},
+        {"tasks", 5, {"sort", "--steps", "5", "--save-every", "2"}},
         {"generate",
-         "",
          12,
          {"train", texts.text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
           "--steps", "12", "--batch", "4", "--validate-every", "6", "--save-every", "3"},
          train},
         {"classify",
-         "",
          12,
          {"train", texts.labelled, "--validation", "20", "--epochs", "2", "--d-model", "16", "--batch", "16",
           "--save-every", "4"},
          train},
         {"translate",
-         "",
          8,
          {"train",          texts.pairs_file,
           "--validation",   texts.pairs_file,
@@ -56,13 +51,11 @@ std::vector<Program> programs(const tests::Texts& texts, const std::string& bert
           "--save-every",   "3"},
          train},
         {"generate",
-         "",
          10,
          {"train", gpt, texts.text, "--steps", "10", "--context", "16", "--batch", "2", "--validate-every",
           "5", "--save-every", "3"},
          train},
         {"fill",
-         "",
          10,
          {"train", bert, texts.text, "--steps", "10", "--validate-every", "5", "--save-every", "3"},
          train},
@@ -150,7 +143,7 @@ Run Runs::undisturbed(const Program& program, const std::string& folder) const {
     run.seconds = seconds_since(start);
     run.calls = counts_in(counts);
     // Status 1: after so few steps, the task is not solved.
-    const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
+    const auto last = nn::checkpoint::read(folder + "/last.safetensors");
     const std::string steps = std::to_string(program.steps);
     autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
                     " ends before its last step: ", run.ended.err);
@@ -222,9 +215,9 @@ void Runs::check_ended(const Run& run, const Result& r, const std::string& folde
 }
 
 void Runs::check(const Run& run, const std::string& folder, const std::string& which) const {
-    check_opens(run, folder, which);
+    check_opens(folder, which);
     std::error_code none;
-    const bool begun = fs::exists(tests::folder_of(run.program, folder) + "/last.safetensors", none);
+    const bool begun = fs::exists(folder + "/last.safetensors", none);
     const Result r = ran(run.program.name, begun ? resume(run, folder) : begin(run, folder));
     if (!is_usual_end(run, r))
         damage.note(
@@ -234,9 +227,9 @@ void Runs::check(const Run& run, const std::string& folder, const std::string& w
         check_same(run, folder, which);
 }
 
-void Runs::check_opens(const Run& run, const std::string& folder, const std::string& which) const {
+void Runs::check_opens(const std::string& folder, const std::string& which) const {
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator(tests::folder_of(run.program, folder), none))
+    for (const auto& entry : fs::directory_iterator(folder, none))
         if (const std::string path = entry.path().string(); path.ends_with(".safetensors")) {
             try {
                 const auto file = nn::checkpoint::read(path);

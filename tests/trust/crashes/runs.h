@@ -71,7 +71,7 @@ public:
     // After a fault: that all saved files open; then resumes the run (or begins it, if nothing was saved) and
     // looks that it ends as the undisturbed one.
     void check(const Run& run, const std::string& folder, const std::string& which) const;
-    void check_opens(const Run& run, const std::string& folder, const std::string& which) const;
+    void check_opens(const std::string& folder, const std::string& which) const;
     void check_same(const Run& run, const std::string& folder, const std::string& which) const;
     // That it ended as usual, or with status 1 and a last line with one of these reasons in it.
     void check_told(const Run& run, const Result& result, const Words& reasons,

@@ -30,7 +30,7 @@ bool says_saved(const Result& r) { return saved_after(r) >= 0; }
 // validate.)
 void check_saved(const Runs& runs, const Run& run, const Kind& kind, const std::string& folder,
                  const Result& r, const std::string& which) {
-    const std::string last = tests::folder_of(run.program, folder) + "/last.safetensors";
+    const std::string last = folder + "/last.safetensors";
     std::error_code none;
     const int64_t steps = !std::filesystem::exists(last, none)
                               ? -1

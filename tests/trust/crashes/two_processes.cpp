@@ -9,8 +9,7 @@ namespace {
 
 // What a process may say that comes too late, or too early.
 const Words kRefusals = {"another run is writing into this folder", "there is a run in this folder already",
-                         "there is no run in this folder", "there is no run of tasks in this folder",
-                         "this belongs to a model, or to another run"};
+                         "there is no run in this folder", "this belongs to a model, or to another run"};
 
 // Whether it has taken steps: "step  3/12  loss ...", or "epoch 1  step 3  loss ...".
 bool has_trained(const Result& r) {
@@ -49,7 +48,7 @@ bool one(const Runs& runs, const Case& c) {
     if (!has_trained(r) && !has_trained(other))
         runs.damage.note(Wrong::died, which, "neither has trained: " + r.err + other.err);
     if (stopped)
-        runs.check_opens(*c.run, folder, which);
+        runs.check_opens(folder, which);
     runs.check(*c.run, folder, which);
     return stopped;
 }

@@ -1,24 +1,106 @@
+// Fills gaps with the words that a masked language model expects there: a BertForMaskedLM from Hugging Face.
+//
+//     ./apps/fill bert 'The [MASK] sat on the mat.'
 #include <algorithm>
+#include <iostream>
 
 #include "apps/kit/model.h"
+#include "apps/kit/options.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
-#include "apps/programs/fill/fill.h"
+#include "apps/kit/text_training.h"
 #include "autograd/base/list.h"
 #include "models/filler.h"
 #include "models/text/lines.h"
 #include "models/text/training_data.h"
 
-namespace plaingrad::fill {
-
+using namespace plaingrad;
 using autograd::check;
 using autograd::join;
 using autograd::Rng;
 using autograd::Tokens;
 using kit::Sequence;
 using models::Filler;
+using models::Filling;
 
-void add_train_options(kit::Options& options, TrainSettings& s) {
+namespace {
+
+// -------------------------------------------------------------------------------------------- filling gaps
+
+// Prints the text with the most probable words, and what each of its masks may be, one after the other:
+// "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011".
+void print_answer(const Filler& f, const std::string& text, const std::string& where, int64_t n) {
+    if (f.encode(text, where).cut)
+        kit::say(join(kit::name(), ": ", kit::as_line(where), ": more than ",
+                      kit::counted(f.model.config.max_length, "token"), ", read only that far"));
+    const std::vector<std::vector<Filling>> masks = f(text, n);
+    std::string filled =
+        f.filled(text, autograd::mapped(masks, [](const auto& mask) { return mask[0].word; }));
+    std::replace(filled.begin(), filled.end(), '\t', ' ');
+    std::cout << kit::as_line(filled);
+    for (const std::vector<Filling>& mask : masks)
+        for (const Filling& one : mask)
+            std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
+    std::cout << '\n';
+    kit::flush_output();
+}
+
+// A line for each; an empty one where there is nothing to fill.
+void fill_lines(const Filler& f, int64_t n) {
+    int status = 0;
+    kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
+        try {
+            if (models::text::has_text(line))
+                return print_answer(f, line, where, n);
+        } catch (const autograd::Error& error) {
+            std::cerr << join(kit::name(), ": ", kit::as_line(error.what()), "\n");
+            status = 1;
+        }
+        std::cout << '\n';
+        kit::flush_output();
+    });
+    if (status != 0)
+        throw kit::Ended{status};
+}
+
+void talk(const Filler& f, int64_t n) {
+    const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
+    kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
+        print_answer(f, text, where, n);
+    }};
+    prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
+        const std::vector<int32_t> ids = f.encode(text).ids;
+        return Tokens(1, std::ssize(ids), ids);
+    })};
+    kit::say("type a text with " + f.mask + " in it");
+    kit::converse(prompt);
+}
+
+void fill_command(kit::Options& options) {
+    std::vector<std::string> words;
+    std::string precision;
+    int64_t n = 5;
+    options.rest("MODEL [TEXT...]",
+                 "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
+                 {.least = 1});
+    options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
+    // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
+    std::ios::sync_with_stdio(false);
+    const std::vector<std::string> texts = kit::given_texts(words);
+    const Filler f = kit::open_model<Filler>(words[0], precision);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        print_answer(f, texts[i], join("text ", i + 1), n);
+    if (texts.empty())
+        kit::can_prompt() ? talk(f, n) : fill_lines(f, n);
+}
+
+// ---------------------------------------------------------------------------------------- training further
+
+void add_train_options(kit::Options& options, kit::TextTraining& s) {
+    s.batch = 16, s.steps = 200, s.validate_every = 50, s.lr = 5e-5;
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
                  {}, kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
@@ -27,8 +109,6 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
     kit::add_text_training(options, s, "lines");
     options.add_common(s.seed, "random seed of batches, masks and dropout");
 }
-
-namespace {
 
 // What may be masked: the widest range of ids without a special one. Special tokens are usually the first,
 // or, if they were added to a model later, the last.
@@ -73,14 +153,8 @@ std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& l
     return pieces;
 }
 
-std::string in_words(const kit::Measured& loss) {
-    return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
-}
-
-}  // namespace
-
 void train_command(kit::Options& options) {
-    TrainSettings s;
+    kit::TextTraining s;
     add_train_options(options, s);
     options.parse();
     kit::check_fine_tuning(options, s.words, s.run);
@@ -127,14 +201,27 @@ void train_command(kit::Options& options) {
     };
     kit::Run run(
         folder, kit::run_model_for_others(f.model, data, s.words[0], models::SavedModel(s.words[0]).config),
-        kit::run_options(s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
+        kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
                                               kit::token_names(f.tokenizer, f.model.config.vocabulary)),
          .objective = kit::objective_of(f.model, examples, false),
          .pretrained = true});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    kit::train(run, held_out, held_out, in_words);
+    kit::train(run, held_out, held_out);
 }
 
-}  // namespace plaingrad::fill
+void print_model(const std::string& path) {
+    kit::print_sizes(path, nn::parameter_count(kit::open_model<Filler>(path).model));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run_program("fill", argc, argv, [] {
+        return kit::Commands{{"", "fills gaps in texts with a masked language model", fill_command},
+                             {"train", "trains a model further on texts", train_command},
+                             kit::new_command({"bert"}),
+                             kit::info_command("fill", add_train_options, print_model)};
+    });
+}
