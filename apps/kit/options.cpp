@@ -304,7 +304,7 @@ void Options::resume(Text kept, Text path) {
     for (const auto& [row, value] : asked_)
         if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
             throw UsageError(join("--resume continues the run with its settings: ", row->name,
-                                  " can't be given again", row->reason.empty() ? "" : ", because ",
+                                  " cannot be given again", row->reason.empty() ? "" : ", because ",
                                   row->reason, "; these can: ", changeable()));
     const std::vector<Option*> all_lists = lists();
     std::vector<Words> parts(1);  // settings, and the words of each list

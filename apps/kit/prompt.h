@@ -53,7 +53,6 @@ struct Prompt {
     };
     // Prints to standard output. where: the line's place, for messages.
     std::function<void(const std::string& text, const std::string& where)> answer = {};
-    bool tabs = false;  // whether a line may have tabs
 
     struct Command {
         std::string name, help;  // ":next", "[TEXT]  what ..."; without "[" it takes no argument

@@ -356,7 +356,9 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
 
 Report::Report(const models::Run& run, const RunPlan& plan)
     : run_(run), recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
-    std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
+    if (!run.folder.run.report.empty())
+        check_page(run.folder.run.report);  // before hours of training
+    std::map<std::string, double> least;    // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.model.parameters);
         plan.try_batch(run.step() + 1).backward();

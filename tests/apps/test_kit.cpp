@@ -385,10 +385,10 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
         return std::string();
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
-          "--resume continues the run with its settings: --width can't be given again; these can: --steps, "
+          "--resume continues the run with its settings: --width cannot be given again; these can: --steps, "
           "--resume, "
           "--stop-after");
-    CHECK(error({"--save", "r"}, kept).find("--save can't be given again") != std::string::npos);
+    CHECK(error({"--save", "r"}, kept).find("--save cannot be given again") != std::string::npos);
     CHECK(error({}, "--steps=x\n--\n--\n") == "file: --steps needs a whole number of at least 0: got 'x'");
     CHECK(error({}, "--stepz=1\n--\n--\n").find("file: unknown option '--stepz'") == 0);
     CHECK(error({}, "--steps=1\n") == "file: the settings of its run cannot be read");
@@ -498,14 +498,16 @@ TEST_CASE("errors become exit statuses", "[kit]") {
                             status([] { return 7; }),
                             status([]() -> int { throw UsageError("usage"); }),
                             status([]() -> int { throw autograd::Error("two\nlines\033[1m"); }),
-                            status([]() -> int { throw kit::Interrupted{}; }),
+                            status([]() -> int {
+                                throw kit::Ended{130, "interrupted"};
+                            }),
                             status([]() -> int { throw std::bad_alloc(); }),
-                            status([]() -> int { throw kit::Failed("too little"); })};
+                            status([]() -> int { throw kit::Ended{3}; })};
     std::cerr.rdbuf(before);
-    CHECK(std::vector<int>(statuses, statuses + 7) == std::vector<int>{0, 7, 2, 1, 130, 1, 1});
+    CHECK(std::vector<int>(statuses, statuses + 7) == std::vector<int>{0, 7, 2, 1, 130, 1, 3});
     CHECK(err.str() ==
           "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
-          "needs less\np: too little\n");
+          "needs less\n");
 }
 
 // A program with the baseline's kernels alone: these, and what picks a set, come before the library.

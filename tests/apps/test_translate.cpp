@@ -248,8 +248,8 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     }
     put(last, before);
     refused(1, translate(f.train({"--save", f.run})), "there is a run in this folder already");
-    refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges can't be given again");
-    refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save can't be given again");
+    refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges cannot be given again");
+    refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save cannot be given again");
     put(f.data, pairs() + "one\teins\n");
     refused(1, train({"--resume", f.run}), "it can only continue with the same");
     put(f.data, pairs());

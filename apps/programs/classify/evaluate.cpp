@@ -179,7 +179,6 @@ void talk(const Labeller& l) {
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
         predict(l, {{"", text, where}});
     }};
-    prompt.tabs = l.reads_pairs();
     if (l.tokenizer.max_words() > 0) {  // a folder from Hugging Face knows every word, by its pieces
         prompt.names = kit::token_names(l.tokenizer);
         prompt.read = [&](const std::string& line) { return read_known(l, line); };
