@@ -4,6 +4,7 @@
 #include "apps/kit/report.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"
 
@@ -16,22 +17,13 @@ std::string text_of(const std::string& file) {
     return nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
 }
 
-// A program with several runs keeps each in a folder of its own. "" if there are none.
-std::string runs_within(const std::string& folder) {
-    std::error_code none;
-    std::vector<std::string> runs;
-    for (const std::string& name : nn::checkpoint::names_in(folder, none))
-        if (const std::string within = nn::checkpoint::in_folder(folder, name);
-            nn::checkpoint::exists(nn::checkpoint::in_folder(within, "log.csv")))
-            runs.push_back(within);
-    return runs.empty() ? "" : "; give a run within it: " + models::listed(runs);
-}
-
 kit::PageRun read(const std::string& folder) {
     const kit::PageRun run = {folder, text_of(nn::checkpoint::in_folder(folder, "log.csv")),
                               text_of(nn::checkpoint::in_folder(folder, "report.jsonl"))};
+    const std::vector<std::string> within = kit::runs_in(folder);
     autograd::check(!run.log.empty() || !run.lines.empty(), folder,
-                    ": there is no run in this folder (no log.csv, no report.jsonl)", runs_within(folder));
+                    ": there is no run in this folder (no log.csv, no report.jsonl)",
+                    within.empty() ? "" : "; give a run within it: " + models::listed(within));
     return run;
 }
 

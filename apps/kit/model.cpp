@@ -239,12 +239,6 @@ void check_fine_tuning(const Options& options, const std::vector<std::string>& w
                 "--save FOLDER is missing: the trained model is written there");
 }
 
-void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how) {
-    check(!folder.resumes() || nn::checkpoint::exists(path), path,
-          ": the model that this run began with is no longer there; with --resume ", folder.path, ' ', how,
-          " it can be at another place");
-}
-
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
                       const std::string& where) {
     if (std::find(ids.begin(), ids.end(), pad) != ids.end())  // the tokenizer may lack a model's padding

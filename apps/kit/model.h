@@ -61,10 +61,6 @@ Task open_model(const std::string& path, const std::string& precision = "", bool
 void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
                        const models::RunSettings& run);
 
-// Before the model that a resumed run began with is opened again: throws Error if it is no longer there. how:
-// to give it anew, "MODEL".
-void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how);
-
 // In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
 // `where`, if the ids of a text to learn from have it.
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,

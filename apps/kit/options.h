@@ -118,9 +118,8 @@ public:
     // Other defaults, if a setting was given that asks for them.
     void defaults(Apply apply) { apply_preset_ = std::move(apply); }
     // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
-    // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume,
-    // the first can be given alone.
-    enum class Rest { this_call, names, files, model_and_files };
+    // except for this_call. To resume, some files can be given again: they take the place of the first ones.
+    enum class Rest { this_call, names, files };
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
     };
@@ -163,7 +162,7 @@ private:
     using Given = std::pair<Option*, std::string>;
     Option* find(Text name);
     Given read(int argc, char** argv, int& i);
-    void set_all(std::vector<Given> given);
+    void set_all(std::vector<Given> given, const Words& words);
     std::vector<Option*> lists();
     void print_help();
     void print_texts() const;

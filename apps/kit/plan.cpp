@@ -101,8 +101,8 @@ constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: they
 
 }  // namespace
 
-Progress::Progress(int64_t total, int64_t every, int64_t done)
-    : total_(total), every_(every > 0 ? every : 1), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
+Progress::Progress(int64_t total, int64_t done)
+    : total_(total), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
     if (open_)
@@ -116,8 +116,8 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
         std::cerr << '\r' + line(step, loss) + "\033[K";  // clears the rest of a longer line
         open_ = true;
         drawn_ = Clock::now();
-    } else if (!terminal_ && (step == done_ + 1 || step == done_ + kStepsBeforeEstimate ||
-                              step % every_ == 0 || step == total_)) {
+    } else if (!terminal_ && (step == done_ + 1 || step == done_ + kStepsBeforeEstimate || step % 100 == 0 ||
+                              step == total_)) {
         std::cerr << line(step, loss) + '\n';
     }
 }

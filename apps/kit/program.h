@@ -22,8 +22,8 @@ void check_usage(bool right, const Parts&... parts) {
         throw UsageError(autograd::join(parts...));
 }
 
-// Thrown where a program ends early although nothing is wrong: after --help, after Ctrl-C, or if the result is
-// not what it should be. All processes know that, and end of themselves. message: a line on standard error.
+// Thrown where a program ends early although nothing is wrong: after --help, after Ctrl-C, or if the result
+// is not what it should be. All processes know that, and end of themselves. message: for standard error.
 struct Ended {
     int status = 0;
     std::string message = {};

@@ -77,10 +77,10 @@ void Run::begins() {
     if (folder.run.check)
         throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
     if (folder.team().leads() && (folder.exists() || !folder.run.report.empty()))
-        report_.emplace(*this, plan);
+        recorder_.emplace(plan, options.steps, earlier_lines(folder), done).begin(*this);
     listen_for_interrupt();
     if (folder.team().leads())
-        progress_.emplace(last(), plan.plain_lines_every, done);
+        progress_.emplace(last(), done);
 }
 
 void Run::stepped(const nn::StepReport& report) {
@@ -94,8 +94,8 @@ void Run::has_validated(bool better) {
 }
 
 void Run::will_save(const nn::StepReport& report) {
-    if (report_)
-        report_->after_step(report, scores);
+    if (recorder_)
+        recorder_->after_step(*this, report, scores);
 }
 
 bool Run::ends() {
@@ -154,6 +154,16 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     return true;
 }
 
+std::vector<std::string> runs_in(const std::string& folder) {
+    std::error_code none;
+    std::vector<std::string> runs;
+    for (const std::string& name : nn::checkpoint::names_in(folder, none))
+        if (const std::string run = in_folder(folder, name); exists(in_folder(run, "last.safetensors")))
+            runs.push_back(run);
+    std::sort(runs.begin(), runs.end());
+    return runs;
+}
+
 void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder) {
     std::error_code none;
     std::vector<std::string> words;
@@ -168,11 +178,7 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
         print_folder(words[0]);
     if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
         return;
-    // A folder that is no run, but has some in it, as of tasks.
-    std::set<std::string> runs;
-    for (const std::string& name : nn::checkpoint::names_in(words[0], none))
-        if (const std::string run = in_folder(words[0], name); exists(in_folder(run, "last.safetensors")))
-            runs.insert(run);
+    std::vector<std::string> runs = runs_in(words[0]);
     if (runs.empty() || exists(in_folder(words[0], "last.safetensors")))
         runs = {words[0]};
     for (const std::string& run : runs) {

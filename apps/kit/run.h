@@ -101,7 +101,6 @@ struct RunPlan {
     Objective objective = {};       // what is learned
     bool pretrained = false;        // whether the model has learned before: then its first loss may be small
     double learning_rate = 0;       // the highest one
-    int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
 
     // The loss of a step's batch, without the step.
     autograd::Tensor try_batch(int64_t step) const {
@@ -136,8 +135,8 @@ bool check(const models::RunModel& model, const RunPlan& plan);
 class Progress {
 public:
     // For steps done + 1 to total. Outside a terminal, prints a line for the first step, for the first one
-    // that tells how much time is left, every `every` steps, and for the last.
-    Progress(int64_t total, int64_t every, int64_t done = 0);
+    // that tells how much time is left, for each hundredth, and for the last.
+    explicit Progress(int64_t total, int64_t done = 0);
     ~Progress();
     Progress(Progress&&) = delete;  // nor copied
 
@@ -151,7 +150,7 @@ private:
     std::string line(int64_t step, double loss) const;
     std::string curve(int width) const;
 
-    int64_t total_, every_, done_, tokens_ = 0;
+    int64_t total_, done_, tokens_ = 0;
     std::vector<double> losses_;
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
@@ -190,9 +189,12 @@ private:
     void will_save(const nn::StepReport& report) override;
     bool should_stop() override { return interrupted(); }
 
-    std::optional<Report> report_;  // of process 0, as the line
+    std::optional<Recorder> recorder_;  // of process 0, as the line
     std::optional<Progress> progress_;
 };
+
+// The runs within a folder, as those of tasks.
+std::vector<std::string> runs_in(const std::string& folder);
 
 // Prints what `info` says about a run: its progress, its best validation, and its settings, which are rows of
 // `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such

@@ -209,7 +209,7 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
             "--context 200");
     refused(1, train({f.data, "--save", en}), en);
     refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
-    refused(2, train({f.data}), "--save FOLDER is needed");
+    refused(2, train({f.data}), "--save FOLDER is missing");
     refused(2, train({f.data, "--save", f.run, "--validation", "a,"}), "--validation takes SOURCE,TARGET");
     refused(2, train({f.data, "--save", f.run, "--heads", "3"}),
             "--d-model 128 must be a multiple of --heads 3");

@@ -38,7 +38,7 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     const kit::Objective objective = objective_of(x, [](int64_t) {});
     kit::Run run(folder, {.parameters = {{"x", x}}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
-                 {.objective = objective, .plain_lines_every = 1000});
+                 {.objective = objective});
     try {
         while (run.next()) {
             run.learn(objective.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
@@ -186,32 +186,33 @@ TEST_CASE("plan: weights that are only used must fit into memory", "[kit]") {
     }
 }
 
-TEST_CASE("progress: plain lines for the first step, the first estimate, every so many, and the last",
+TEST_CASE("progress: plain lines for the first step, the first estimate, each hundredth, and the last",
           "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
-        kit::Progress progress(11, 4);
-        for (int64_t step = 1; step <= 11; ++step) {
+        kit::Progress progress(250);
+        for (int64_t step = 1; step <= 250; ++step) {
             progress.update(step, 1.0 / static_cast<double>(step), 100);
             if (step == 5)
                 progress.note("a note");
         }
     }));
     REQUIRE(lines.size() == 6);
-    CHECK(lines[0].starts_with("step  1/11  loss 1.000000  "));
-    CHECK(lines[1].starts_with("step  4/11  loss 0.250000  "));
-    CHECK(lines[2].starts_with("step  5/11  loss 0.200000  "));
-    CHECK(lines[3] == "a note");
-    CHECK(lines[4].starts_with("step  8/11  loss 0.125000  "));
-    CHECK(lines[5].starts_with("step 11/11  loss 0.090909  "));
-    for (const std::size_t i : {0u, 1u, 2u, 4u, 5u})
+    CHECK(lines[0].starts_with("step   1/250  loss 1.000000  "));
+    CHECK(lines[1].starts_with("step   5/250  loss 0.200000  "));
+    CHECK(lines[2] == "a note");
+    CHECK(lines[3].starts_with("step 100/250  loss 0.010000  "));
+    CHECK(lines[4].starts_with("step 200/250  loss 0.005000  "));
+    CHECK(lines[5].starts_with("step 250/250  loss 0.004000  "));
+    for (const std::size_t i : {0u, 1u, 3u, 4u, 5u})
         CHECK(contains(lines[i], " tokens/s  0 s"));
-    CHECK((contains(lines[2], " left") && contains(lines[4], " left")));
-    CHECK_FALSE((contains(lines[1], " left") || contains(lines[5], " left")));
+    for (const std::size_t i : {1u, 3u, 4u})
+        CHECK(contains(lines[i], " left"));
+    CHECK_FALSE((contains(lines[0], " left") || contains(lines[5], " left")));
 }
 
 TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
-        kit::Progress progress(20, 10, 13);
+        kit::Progress progress(20, 13);
         for (int64_t step = 14; step <= 17; ++step)
             progress.update(step, 1, 100);
     }));
@@ -219,23 +220,12 @@ TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][t
     CHECK(lines[0].starts_with("step 14/20  "));
 }
 
-TEST_CASE("progress: a line for every step, if none are to be left out", "[kit][training]") {
-    for (const auto& [every, count] : {std::pair<int64_t, std::size_t>{0, 5}, {1, 5}, {2, 4}}) {
-        const Words lines = lines_of(printed_by([of = every] {
-            kit::Progress progress(5, of);
-            for (int64_t step = 1; step <= 5; ++step)
-                progress.update(step, 1, 100);
-        }));
-        CHECK(lines.size() == count);
-    }
-}
-
 TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][training]") {
     const int64_t steps = 1'000'000'000'000, tokens = 1'000'000;
     // A run that is resumed counts its own steps: those before took no time of it.
     for (const int64_t done : {int64_t{0}, int64_t{1'000'000'000}}) {
         const Words lines = lines_of(printed_by([=] {
-            kit::Progress progress(done + steps, 10, done);
+            kit::Progress progress(done + steps, done);
             for (int64_t step = 1; step <= 10; ++step)
                 progress.update(done + step, 1, tokens);
         }));
@@ -250,7 +240,7 @@ TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][trainin
 
 TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above it", "[kit][training]") {
     const std::string text = shown_by([] {
-        kit::Progress progress(2, 1);
+        kit::Progress progress(2);
         progress.note("before");       // no line to clear
         progress.update(2, 0.5, 100);  // the last one is always drawn
         progress.note("between");
@@ -264,7 +254,7 @@ TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above i
     CHECK(text.ends_with("\033[K\r\n"));  // the line is ended
     CHECK(contains(text, "█"));
     const std::string ended = shown_by([] {
-        kit::Progress progress(1, 1);
+        kit::Progress progress(1);
         progress.update(1, 0.5, 100);
         progress.note("twice");
         progress.note("after");
@@ -276,7 +266,7 @@ TEST_CASE("progress: the losses of the run so far are a curve, as wide as there 
     const auto shown = [](int64_t done, unsigned short columns) {
         return shown_by(
             [done] {
-                kit::Progress progress(24, 1, done);
+                kit::Progress progress(24, done);
                 for (int64_t step = done + 1; step <= 24; ++step) {
                     if (step == 13)
                         usleep(60'000);  // then the line is drawn again
