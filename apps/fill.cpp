@@ -102,7 +102,7 @@ void fill_command(kit::Options& options) {
 void add_train_options(kit::Options& options, kit::TextTraining& s) {
     s.batch = 16, s.steps = 200, s.validate_every = 50, s.lr = 5e-5;
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
-                 {}, kit::Options::Rest::model_and_files);
+                 {}, kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options.add("--context", "N", "tokens of a line at most; 0: what the model takes", s.context,
                 {.max = 1 << 20});
@@ -159,7 +159,6 @@ void train_command(kit::Options& options) {
     options.parse();
     kit::check_fine_tuning(options, s.words, s.run);
     const models::RunFolder folder("fill", s.run, options);
-    kit::check_base(folder, s.words[0], "MODEL");
     const Filler f = kit::open_model<Filler>(s.words[0], s.run.precision);
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);

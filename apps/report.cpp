@@ -4,6 +4,7 @@
 #include "apps/kit/report.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"
 

@@ -321,8 +321,7 @@ std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe&
                   .seed = rng.state()},
                  {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
                   .report_model = report_model(model, models::make_batch({data.test()[0]})),
-                  .objective = objective,
-                  .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+                  .objective = objective});
     while (run.next())
         run.learn();
     if (!run.finish())

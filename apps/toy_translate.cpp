@@ -83,7 +83,6 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const Sett
         model, std::min(n, kBatch) * (corpus.longest + 1), training_batch,
         kit::report_model_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
     plan.continues = "a larger --epochs continues it";
-    plan.plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10);
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
     kit::Run run(folder, models::run_model(model, corpus.fingerprint()),
                  {.steps = s.epochs * per_epoch, .learning_rate = nn::ConstantSchedule{lr}, .seed = seed},
@@ -163,7 +162,7 @@ void main_program(kit::Options& options) {
         for (const std::string sentence : {"i love cat", "this is a cat"})  // known words, newly combined
             translate.print(sentence, "built in", "  " + sentence + "  ->  ");
     }
-    kit::Prompt prompt = kit::prompt_of({model, corpus.src, corpus.tgt, translate.search});
+    kit::Prompt prompt = kit::prompt_of(model, corpus.src, corpus.tgt, translate.search);
     prompt.noun = "word";
     prompt.read = [&](const std::string& line) { return kit::read_words(corpus.src, line); };
     prompt.answer = [&](const std::string& text, const std::string& where) { translate.print(text, where); };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string_view>
 
 #include "apps/kit/picture.h"
@@ -66,18 +66,20 @@ bool same(const Tensor& a, const Tensor& b, int64_t positions) {
     return all;
 }
 
-// The lowest mean loss that is possible without any input: the entropy of the targets at each position.
-double chance(const Tokens& targets) {
+// The lowest mean loss that is possible: the entropy of the targets for which a model sees the same.
+template <class Seen>
+double least_loss(const Tokens& targets, const Seen& seen) {
+    std::map<std::vector<int32_t>, std::map<int32_t, double>> times;
+    for (int64_t b = 0; b < targets.batch(); ++b)
+        for (int64_t t = 0; t < targets.length(); ++t)
+            if (targets.at(b, t) != targets.pad())
+                ++times[seen(b, t)][targets.at(b, t)];
     double sum = 0, count = 0;
-    for (int64_t t = 0; t < targets.length(); ++t) {
-        std::map<int32_t, double> times;
-        for (int64_t b = 0; b < targets.batch(); ++b)
-            ++times[targets.at(b, t)];
-        times.erase(targets.pad());
+    for (const auto& [what, ids] : times) {
         double here = 0;
-        for (const auto& [id, n] : times)
+        for (const auto& [id, n] : ids)
             here += n;
-        for (const auto& [id, n] : times)
+        for (const auto& [id, n] : ids)
             sum -= n * std::log(n / here);
         count += here;
     }
@@ -88,22 +90,6 @@ double chance(const Tokens& targets) {
 struct Answer {
     std::string came;
     std::optional<bool> as_expected = {};
-};
-
-// A new folder that only this user can enter. It is removed with the object.
-struct TemporaryFolder {
-    TemporaryFolder() {
-        const char* const folder = std::getenv("TMPDIR");
-        path = nn::checkpoint::in_folder(folder == nullptr ? "/tmp" : folder, "plaingrad-check-XXXXXX");
-        autograd::check(mkdtemp(path.data()) != nullptr, path, ": cannot be made: ", std::strerror(errno),
-                        "; set TMPDIR to a folder for temporary files");
-    }
-    TemporaryFolder(TemporaryFolder&&) = delete;
-    ~TemporaryFolder() {
-        std::error_code none;
-        std::filesystem::remove_all(path, none);
-    }
-    std::string path;
 };
 
 // The questions. Some of them change the weights.
@@ -146,19 +132,30 @@ struct Check {
     }
 
     Answer by_heart() {
-        const double before = loss(), after = learn(few, 0.1 * before, kMostSteps);
+        // Two examples may begin alike, and go on differently.
+        const double least = least_loss(few.targets, [&](int64_t b, int64_t t) {
+            std::vector<int32_t> ids = {static_cast<int32_t>(t)};
+            for (const Tokens& input : few.inputs)
+                for (int64_t i = 0; i < input.length(); ++i)
+                    if (&input != &few.inputs.back() || !plan.objective.causal || i <= t)
+                        ids.push_back(input.at(b, i));
+            return ids;
+        });
+        const double before = loss(), after = learn(few, least + 0.1 * before, kMostSteps);
         const std::string came =
-            join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
-        if (steps < kMostSteps && after > 0.2 * before && after < 0.8 * before)
+            join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"),
+                 least > 0.1 ? "; none can be below " + number(least, 3) : "");
+        if (steps < kMostSteps && after > least + 0.2 * before && after < 0.8 * before)
             return {came + "; it was still falling when the time was up"};
-        return {came, after <= 0.2 * before};
+        return {came, after <= least + 0.2 * before};
     }
 
     Answer without_input() {
         const auto blank = [](const Tokens& input) {
             return changed(input, input.batch(), input.length(), [&](auto...) { return input.at(0, 0); });
         };
-        const double least = chance(few.targets),
+        const auto place = [](int64_t, int64_t t) { return std::vector{static_cast<int32_t>(t)}; };
+        const double least = least_loss(few.targets, place),
                      after = learn({autograd::mapped(few.inputs, blank), few.targets}, 0, steps);
         if (least < 0.1)
             return {"not asked; these examples have one answer"};
@@ -193,8 +190,14 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        const TemporaryFolder folder;
-        const std::string file = nn::checkpoint::in_folder(folder.path, "model");
+        std::string folder = std::filesystem::temp_directory_path() / "plaingrad-check-XXXXXX";
+        autograd::check(mkdtemp(folder.data()) != nullptr, folder,
+                        ": this folder cannot be made: ", std::strerror(errno),
+                        "; set TMPDIR to one for temporary files");
+        std::error_code none;
+        const std::shared_ptr<void> at_the_end(nullptr,
+                                               [&](void*) { std::filesystem::remove_all(folder, none); });
+        const std::string file = nn::checkpoint::in_folder(folder, "model");
         models::save_checkpoint(file, model.state);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 #include <map>
+#include <tuple>
 
 #include "apps/kit/model.h"
 #include "apps/kit/options.h"
@@ -30,49 +31,46 @@ std::string listed(const std::vector<std::pair<std::string, double>>& probabilit
 
 namespace {
 
-// A token that a beam search kept.
-struct BeamNode {
-    std::string token;
-    double log_p = 0;  // with all before it
-    std::string score = {};
-    std::vector<std::size_t> next = {};  // the best first
-};
-
-// In one line as far as there is only one way on.
-std::string drawn(const std::vector<BeamNode>& nodes, std::size_t node, std::size_t depth) {
-    std::string text = std::string(2 + 2 * depth, ' ') + as_line(nodes[node].token);
-    while (nodes[node].next.size() == 1) {
-        node = nodes[node].next[0];
-        text += ' ' + as_line(nodes[node].token);
-    }
-    text += "  " + number(nodes[node].log_p, 2) + nodes[node].score + '\n';
-    for (const std::size_t next : nodes[node].next)
-        text += drawn(nodes, next, depth + 1);
-    return text;
-}
-
 std::string last_token(const models::Hypothesis& h, const models::Stepper& stepper, const Labels& names) {
     return names[static_cast<std::size_t>(h.finished ? stepper.specials.end() : h.ids.back())];
+}
+
+// What a beam search kept, by the ids before its last token; the best first.
+using Kept = std::multimap<Ids, models::Hypothesis>;
+
+// What was kept from `at` on, in one line as far as there is only one way on.
+template <class TokenOf>
+std::string drawn(const Kept& kept, models::Hypothesis at, const TokenOf& token, std::size_t depth) {
+    const auto next_of = [&] {
+        return at.finished ? std::pair(kept.end(), kept.end()) : kept.equal_range(at.ids);
+    };
+    std::string text = std::string(2 + 2 * depth, ' ') + token(at);
+    auto [next, end] = next_of();
+    for (; next != end && std::next(next) == end; std::tie(next, end) = next_of()) {
+        at = next->second;
+        text += ' ' + token(at);
+    }
+    text += "  " + number(at.log_probability, 2);
+    text += at.finished ? "   score " + number(at.score, 3) + '\n' : "\n";
+    for (; next != end; ++next)
+        text += drawn(kept, next->second, token, depth + 1);
+    return text;
 }
 
 // All beginnings that a beam search keeps, as a tree: behind each its log probability, and the score behind
 // what ends.
 std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Labels& names) {
-    std::vector<BeamNode> nodes = {{"<sos>"}};
-    std::map<Ids, std::size_t> places = {{{}, 0}};  // of the beginnings in nodes
-    std::vector<models::Hypothesis> kept;
-    o.kept = &kept;
+    std::vector<models::Hypothesis> all;
+    o.kept = &all;
     models::beam_search(stepper, o);
-    for (const models::Hypothesis& h : kept) {
-        const Ids before(h.ids.begin(), h.ids.end() - (h.finished ? 0 : 1));
-        nodes[places.at(before)].next.push_back(nodes.size());
-        if (!h.finished)
-            places[h.ids] = nodes.size();
-        nodes.push_back({last_token(h, stepper, names), h.log_probability,
-                         h.finished ? "   score " + number(h.score, 3) : ""});
-    }
+    Kept kept;
+    for (const models::Hypothesis& h : all)
+        kept.emplace(Ids(h.ids.begin(), h.ids.end() - (h.finished ? 0 : 1)), h);
+    const auto token = [&](const models::Hypothesis& h) {
+        return h.ids.empty() && !h.finished ? "<sos>" : as_line(last_token(h, stepper, names));
+    };
     return "  log p of each beginning; of what has ended, also its score, log p over a length penalty\n" +
-           drawn(nodes, 0, 0);
+           drawn(kept, {}, token, 0);
 }
 
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
@@ -204,36 +202,37 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
     }));
 }
 
-Prompt prompt_of(const Translating& t) {
-    Prompt prompt = {.names = token_names(t.source)};
-    const Labels source_names = prompt.names, target_names = token_names(t.target);
+Prompt prompt_of(const models::Transformer& model, const models::text::Tokenizer& source,
+                 const models::text::Tokenizer& target, const models::BeamOptions& search, bool ends) {
+    Prompt prompt = {.names = token_names(source)};
+    const Labels source_names = prompt.names, target_names = token_names(target);
     const auto tokens = [](const Ids& ids) { return Tokens(1, std::ssize(ids), ids); };
-    const auto read = [=](const std::string& sentence) {
-        Ids ids = t.source.encode(sentence);
-        ids.insert(ids.end(), t.ends ? 1 : 0, t.model.config.specials.end());
+    const auto read = [=, &model, &source](const std::string& sentence) {
+        Ids ids = source.encode(sentence);
+        ids.insert(ids.end(), ends ? 1 : 0, model.config.specials.end());
         return tokens(ids);
     };
-    const auto begun = [=](Ids written) {
-        written.insert(written.begin(), t.model.config.specials.start);
+    const auto begun = [=, &model](Ids written) {
+        written.insert(written.begin(), model.config.specials.start);
         return tokens(written);
     };
-    const Start start = [=](const std::string& last, const std::string& written) {
+    const Start start = [=, &model, &target](const std::string& last, const std::string& written) {
         autograd::check(!last.empty(), "first type a sentence");
-        return t.model.start(read(last), begun(t.target.encode(written)));
+        return model.start(read(last), begun(target.encode(written)));
     };
-    add_commands(prompt, start, target_names, t.search);
+    add_commands(prompt, start, target_names, search);
     prompt.commands.push_back(
         {":attention", "where it looked (last layer, mean of the heads)",
-         [=](const std::string& last, const std::string&) {
-             const models::Hypothesis best = models::beam_search(*start(last, ""), t.search)[0][0];
+         [=, &model](const std::string& last, const std::string&) {
+             const models::Hypothesis best = models::beam_search(*start(last, ""), search)[0][0];
              Ids ids = best.ids;
              if (best.finished)
-                 ids.push_back(t.model.config.specials.end());
+                 ids.push_back(model.config.specials.end());
              const Tokens src = read(last);
              nn::Probe seen;
-             t.model(src, begun({ids.begin(), ids.end() - 1}),
-                     nn::Mode::eval(&seen));  // row t: before it wrote t
-             return attention_picture(seen.of(t.model.decoder.layers.back().cross_attention),
+             model(src, begun({ids.begin(), ids.end() - 1}),
+                   nn::Mode::eval(&seen));  // row t: before it wrote t
+             return attention_picture(seen.of(model.decoder.layers.back().cross_attention),
                                       names_of(ids, target_names), names_of(src.ids(), source_names));
          }});
     return prompt;

@@ -89,13 +89,10 @@ std::string Keys::next() const {
 
 namespace {
 
-// While a line is edited, a tab is a character that nobody types, and shown as an arrow: it has no width of
-// its own.
-const std::string kTab = "\uE009", kArrow = "→";
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-    for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size())
-        text.replace(at, what.size(), by);
+// Tabs become arrows: a tab has no width of its own.
+std::string shown(std::string text) {
+    for (std::size_t at = text.find('\t'); at != text.npos; at = text.find('\t'))
+        text.replace(at, 1, "→");
     return text;
 }
 
@@ -131,7 +128,7 @@ void EditedLine::press(const std::string& key) {
         erase(key == "backspace" ? before(cursor) : 0, cursor);
     else if (key == "delete" || key == "\x04" || key == "\x0b")  // Ctrl-D, Ctrl-K
         erase(cursor, key == "\x0b" ? text.size() : after(cursor));
-    else if (nn::checkpoint::utf8_length(key) == key.size() && key >= " ") {
+    else if (nn::checkpoint::utf8_length(key) == key.size() && (key >= " " || key == "\t")) {
         text.insert(cursor, key);
         cursor += key.size();
     }
@@ -142,7 +139,7 @@ void EditedLine::press(const std::string& key) {
 void EditedLine::draw(const std::string& prompt) const {
     const std::size_t room = static_cast<std::size_t>(terminal_width(STDERR_FILENO)) - 1;
     const auto fits = [&](std::size_t from, std::size_t to) {
-        const std::string part = prompt + text.substr(from, to - from);
+        const std::string part = prompt + shown(text.substr(from, to - from));
         const auto wide = std::count_if(part.begin(), part.end(), [](char c) { return (c & 0xe0) == 0xe0; });
         return nn::checkpoint::columns_of(part) + static_cast<std::size_t>(wide) <= room;
     };
@@ -151,14 +148,14 @@ void EditedLine::draw(const std::string& prompt) const {
         begin = before(begin);
     while (end < text.size() && fits(begin, after(end)))
         end = after(end);
-    std::cerr << '\r' << prompt << replaced(text.substr(begin, cursor - begin), kTab, kArrow) << "\0337"
-              << replaced(text.substr(cursor, end - cursor), kTab, kArrow) << "\033[K\0338" << std::flush;
+    std::cerr << '\r' << prompt << shown(text.substr(begin, cursor - begin)) << "\0337"
+              << shown(text.substr(cursor, end - cursor)) << "\033[K\0338" << std::flush;
 }
 
 }  // namespace
 
 std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt,
-                                     std::vector<std::string>& history, bool tabs) {
+                                     std::vector<std::string>& history) {
     history.emplace_back();  // what is typed, while an earlier line is shown
     std::size_t entry = history.size() - 1;
     EditedLine line;
@@ -170,14 +167,14 @@ std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt
             line.text = history[key == "up" ? --entry : ++entry];
             line.cursor = line.text.size();
         }
-        line.press(key == "\t" && tabs ? kTab : key);
+        line.press(key);
         line.draw(prompt);
     }
     std::cerr << '\n';
     history.back() = line.text;
     if (line.text.empty() || (history.size() > 1 && history[history.size() - 2] == line.text))
         history.pop_back();
-    return key == "enter" ? std::optional(replaced(line.text, kTab, "\t")) : std::nullopt;
+    return key == "enter" ? std::optional(line.text) : std::nullopt;
 }
 
 }  // namespace plaingrad::kit

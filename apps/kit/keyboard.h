@@ -24,8 +24,8 @@ public:
 
 // Returns the line that is typed behind `prompt`, on standard error; none after Ctrl-D. Up and down lead to
 // earlier lines; adds the new one to them. A line that is wider than the terminal is shown around the cursor.
-// tabs: whether the line may have tabs, which are shown as arrows.
+// Tabs are shown as arrows.
 std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt,
-                                     std::vector<std::string>& history, bool tabs = false);
+                                     std::vector<std::string>& history);
 
 }  // namespace plaingrad::kit

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <memory>
-#include <set>
 #include <utility>
 
 #include "apps/kit/program.h"
@@ -194,43 +192,20 @@ Command new_command(const std::vector<std::string>& families) {
 
 // ---------------------------------------------------------------------------------------------- saved ones
 
-namespace {
-
-// The line of `loading`, which also goes away when loading throws.
-struct LoadingLine {
+// Shows on a terminal how much of a large model was read, "gpt2: 62 of 124 million numbers". The cursor is at
+// the line's beginning, so whatever follows replaces it.
+static decltype(models::OpenOptions::progress) loading(const std::string& path) {
     using Clock = std::chrono::steady_clock;
-    explicit LoadingLine(const std::string& path) : what(as_line(path)) {}
-    LoadingLine(LoadingLine&&) = delete;
-    ~LoadingLine() { clear(); }
-
-    void operator()(int64_t done, int64_t all) {
+    return [what = as_line(path), drawn = Clock::time_point()](int64_t done, int64_t all) mutable {
         constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
         if (all < kLarge || (done < all && Clock::now() - drawn < std::chrono::milliseconds(50)))
             return;
         drawn = Clock::now();
-        if (done == all)
-            return clear();
-        std::cerr << join('\r', what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion),
-                          " million numbers\033[K")
-                  << std::flush;
-        open = true;
-    }
-    void clear() {
-        if (std::exchange(open, false))
-            std::cerr << "\r\033[K" << std::flush;
-    }
-
-    std::string what;
-    bool open = false;
-    Clock::time_point drawn;
-};
-
-}  // namespace
-
-decltype(models::OpenOptions::progress) loading(const std::string& path) {
-    if (!is_terminal(STDERR_FILENO))
-        return {};
-    return [line = std::make_shared<LoadingLine>(path)](int64_t done, int64_t all) { (*line)(done, all); };
+        if (done < all)
+            std::cerr << what << ": " << grouped(done / kMillion) << " of " << grouped(all / kMillion)
+                      << " million numbers";
+        std::cerr << "\033[K\r" << std::flush;
+    };
 }
 
 models::OpenOptions opening(const std::string& path, const std::string& precision, bool packed) {
@@ -247,19 +222,11 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     if (!models::is_of_others(path))
         return options;
     const models::SavedModel folder(path);
-    std::set<std::string> dtypes;
-    double bytes = 0;
-    for (const nn::checkpoint::SafeTensors& file : folder.files)
-        for (const nn::checkpoint::Entry& entry : file.entries()) {
-            dtypes.insert(nn::checkpoint::name_of(entry.dtype));
-            bytes += static_cast<double>(entry.end - entry.begin);
-        }
     const bool halves = options.packed && options.precision == models::Precision::bf16;
     check_memory_to_open((halves ? 2 : sizeof(autograd::Real)) * models::least_parameters(folder.config));
-    say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config), ", ",
-             counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
-             models::listed({dtypes.begin(), dtypes.end()})));
-    options.progress = loading(path);
+    say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config)));
+    if (is_terminal(STDERR_FILENO))
+        options.progress = loading(path);
     return options;
 }
 
@@ -270,12 +237,6 @@ void check_fine_tuning(const Options& options, const std::vector<std::string>& w
                 " --help shows more");
     check_usage(!fresh || run.check || !run.save.empty(),
                 "--save FOLDER is missing: the trained model is written there");
-}
-
-void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how) {
-    check(!folder.resumes() || nn::checkpoint::exists(path), path,
-          ": the model that this run began with is no longer there; with --resume ", folder.path, ' ', how,
-          " it can be at another place");
 }
 
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,

@@ -166,10 +166,7 @@ Option& Options::add_precision(std::string& precision) {
 }
 
 autograd::Precision precision_of(const std::string& name) {
-    const auto found =
-        std::find(std::begin(autograd::kPrecisionNames), std::end(autograd::kPrecisionNames), name);
-    autograd::check(found != std::end(autograd::kPrecisionNames), "there is no precision '", name, "'");
-    return static_cast<autograd::Precision>(found - std::begin(autograd::kPrecisionNames));
+    return name == "bf16" ? autograd::Precision::bf16 : autograd::Precision::float32;
 }
 
 // ------------------------------------------------------------------------------------------ the command line
@@ -184,9 +181,11 @@ bool Options::was_given(Text name) const {
     return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.first->name == name; });
 }
 
-// Sets everything to its default, then to the preset's values, then to what is given.
-void Options::set_all(std::vector<Given> given) {
+// Sets everything to its default, then to the preset's values, then to what is given. words: the rest.
+void Options::set_all(std::vector<Given> given, const Words& words) {
+    Words none, &rest = rest_.words() != nullptr ? *rest_.words() : none;
     given_ = std::move(given);
+    rest = words;  // a preset may depend on them
     for (const Option& row : rows_)
         row.reset();
     for (const auto& [row, value] : given_)
@@ -199,6 +198,7 @@ void Options::set_all(std::vector<Given> given) {
     for (const auto& [row, value] : given_)
         if (row != preset_)
             row->set(value);
+    rest = words;  // and reset them
 }
 
 // The option at argv[i] and its value. If the value is the next word, moves i to it.
@@ -223,17 +223,18 @@ Options::Given Options::read(int argc, char** argv, int& i) {
 void Options::parse(int argc, char** argv) {
     const std::string help = as_called() + " --help shows ";
     const Words commands = autograd::mapped(call_.commands, &Command::name);
-    Words words, none, &rest = rest_.words() != nullptr ? *rest_.words() : none;
+    const bool has_rest = rest_.words() != nullptr;
+    Words words;
     bool options_end = false;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
-            check_usage(&rest != &none || (!commands.empty() && i == 1), "unexpected argument '", word, "'; ",
-                        help, "what is possible");
-            check_usage(&rest != &none, "unknown command '", word, "'", suggestion(word, commands),
-                        " there are ", listed(commands), "; ", help, "more");
-            check_usage(rest_kind_ < Rest::files || !word.empty(), "the name of a file is empty");
+            check_usage(has_rest || (!commands.empty() && i == 1), "unexpected argument '", word, "'; ", help,
+                        "what is possible");
+            check_usage(has_rest, "unknown command '", word, "'", suggestion(word, commands), " there are ",
+                        listed(commands), "; ", help, "more");
+            check_usage(rest_kind_ != Rest::files || !word.empty(), "the name of a file is empty");
             words.push_back(word);
         } else if (word == "--version") {
             std::cout << call_.program.substr(0, call_.program.find(' ')) << " (plaingrad) "
@@ -252,9 +253,7 @@ void Options::parse(int argc, char** argv) {
     }
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
-    rest = words;  // a preset may depend on them
-    set_all(asked_);
-    rest = words;  // and reset them
+    set_all(asked_, words);
     check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_.argument, "; ", help,
                 "more");
     check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_.argument,
@@ -304,7 +303,7 @@ void Options::resume(Text kept, Text path) {
     for (const auto& [row, value] : asked_)
         if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
             throw UsageError(join("--resume continues the run with its settings: ", row->name,
-                                  " can't be given again", row->reason.empty() ? "" : ", because ",
+                                  " cannot be given again", row->reason.empty() ? "" : ", because ",
                                   row->reason, "; these can: ", changeable()));
     const std::vector<Option*> all_lists = lists();
     std::vector<Words> parts(1);  // settings, and the words of each list
@@ -314,7 +313,8 @@ void Options::resume(Text kept, Text path) {
             parts.emplace_back();
         else
             parts.back().push_back(line);
-    check_file(parts.size() == 1 + all_lists.size(), path, ": the settings of its run cannot be read");
+    check_file(parts.size() == 1 + all_lists.size() && (rest_kind_ != Rest::files || !parts[1].empty()), path,
+               ": the settings of its run cannot be read");
     std::vector<Given> all;
     for (const std::string& line : parts[0]) {
         const std::size_t equals = std::min(line.find('='), line.size());
@@ -323,22 +323,17 @@ void Options::resume(Text kept, Text path) {
         all.emplace_back(row, line.substr(std::min(equals + 1, line.size())));
     }
     all.insert(all.end(), asked_.begin(), asked_.end());
-    Words* const rest = rest_.words();
-    const Words rest_given = rest != nullptr ? *rest : Words();  // a preset may reset everything
+    Words words = rest_.words() != nullptr ? *rest_.words() : Words();
+    if (words.empty() || rest_kind_ == Rest::files)
+        words.insert(words.end(), parts[1].begin() + std::min(std::ssize(words), std::ssize(parts[1])),
+                     parts[1].end());
     try {
-        set_all(all);
+        set_all(all, words);
     } catch (const UsageError& error) {
         throw nn::checkpoint::FileError(join(path, ": ", error.what()));
     }
-    if (rest != nullptr)
-        *rest = rest_given.empty() && rest_kind_ != Rest::this_call ? parts[1] : rest_given;
-    if (rest_kind_ == Rest::model_and_files && rest_given.size() < 2) {
-        check_file(!parts[1].empty(), path, ": the settings of its run cannot be read");
-        rest->insert(rest->end(), parts[1].begin() + std::ssize(*rest), parts[1].end());
-    }
     for (std::size_t i = 1; i < all_lists.size(); ++i)
-        if (std::none_of(asked_.begin(), asked_.end(),
-                         [&](auto& given) { return given.first == all_lists[i]; }))
+        if (!was_given(all_lists[i]->name))
             *all_lists[i]->words() = parts[1 + i];
 }
 
@@ -409,7 +404,7 @@ void Options::print_presets() {
     std::cout << '\n';
     const Words usual = autograd::mapped(rows_, [](const Option& row) { return row.get(); });
     for (const std::string& choice : preset_->choices) {
-        set_all({{preset_, choice}});
+        set_all({{preset_, choice}}, {});
         Words settings;
         for (std::size_t i = 0; i < rows_.size(); ++i)
             if (&rows_[i] != preset_ && rows_[i].get() != usual[i])
@@ -433,7 +428,7 @@ std::string Options::as_called(std::string text) const {
 }
 
 void Options::print_help() {
-    set_all({});
+    set_all({}, {});
     const std::size_t widest_word = std::max({rest_.argument.size(), widest(call_.commands, &Command::name),
                                               widest(rows_, left_of), std::size_t{9}});  // --version
     const std::size_t width = std::min<std::size_t>(widest_word, 24);
@@ -458,7 +453,7 @@ void Options::print_help() {
         print_presets();
     if (find("--resume") != nullptr)
         print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
-                        changeable() + (rest_kind_ >= Rest::files ? ", and files that have moved." : "."));
+                        changeable() + (rest_kind_ == Rest::files ? ", and files that have moved." : "."));
     print_texts();
 }
 

@@ -22,20 +22,8 @@
 #include <vector>
 
 #include "apps/kit/program.h"
-#include "autograd/base/check.h"
-#include "models/runs/run_folder.h"
 
 namespace plaingrad::kit {
-
-// The command line is wrong: one line on standard error, exit status 2.
-using UsageError = models::SettingError;
-
-// As autograd::check, for what is wrong with a command line.
-template <class... Parts>
-void check_usage(bool right, const Parts&... parts) {
-    if (!right)
-        throw UsageError(autograd::join(parts...));
-}
 
 template <class T>
 struct Range {
@@ -48,10 +36,10 @@ int64_t parse_integer(const std::string& what, const std::string& text, IntegerR
 double parse_real(const std::string& what, const std::string& text, RealRange range = {});
 
 enum class OnResume {
-    kept,        // the checkpoint knows the value; it can't be given again
+    kept,        // the checkpoint knows the value; it cannot be given again
     may_change,  // the checkpoint knows the value; it may be given again
     this_call,   // for one call only: not kept; may be given in every call
-    new_run,     // for the run's first call only: not kept; can't be given again
+    new_run,     // for the run's first call only: not kept; cannot be given again
 };
 
 // A row.
@@ -68,7 +56,7 @@ struct Option {
     std::string (*read)(Text) = nullptr;  // called with each text that is given; returns what it means
     bool may_be_empty = false;  // else an empty text is refused: it often comes from an unset shell variable
     OnResume on_resume = OnResume::kept;
-    std::string reason = {};  // why it can't change, if one would expect that it can
+    std::string reason = {};  // why it cannot change, if one would expect that it can
     std::string base = {};    // the value if none is given: the default, or the preset's
 
     Option& may_change() { return on_resume = OnResume::may_change, *this; }
@@ -95,23 +83,6 @@ struct Command {
 };
 
 using Commands = std::vector<Command>;
-
-// Thrown when nothing is wrong, but the result is not what it should be: all processes know that, and end of
-// themselves.
-struct Failed : autograd::Error {
-    using autograd::Error::Error;
-};
-template <class... T>
-void check_result(bool is_good, const T&... words) {
-    if (!is_good)
-        throw Failed(autograd::join(words...));
-}
-
-// Thrown when a program has finished early, for example after --help: `run` (apps/kit/program.h) returns the
-// status.
-struct Ended {
-    int status = 0;
-};
 
 // How a program was called.
 struct Call {
@@ -147,9 +118,8 @@ public:
     // Other defaults, if a setting was given that asks for them.
     void defaults(Apply apply) { apply_preset_ = std::move(apply); }
     // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
-    // except for this_call. model_and_files: files, the first of which may be a model's folder. To resume,
-    // the first can be given alone.
-    enum class Rest { this_call, names, files, model_and_files };
+    // except for this_call. To resume, some files can be given again: they take the place of the first ones.
+    enum class Rest { this_call, names, files };
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
     };
@@ -177,14 +147,12 @@ public:
 
     bool was_given(Text name) const;
     nn::Team* team;  // the processes that share what these options are for
-    // A run has made these folders for itself, the innermost first; they are still empty.
-    void has_made(const Words& folders) { remove_if_interrupted(folders); }
 
     // The settings of a run, for its checkpoint. One setting per line, --steps=9 or --lower-case; then "--"
     // and the positional arguments; then, for each row of files, "--" and the files.
     std::string kept();
     // Sets everything to what a checkpoint keeps, and then to what was given. Throws UsageError for what
-    // can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
+    // cannot be given again, and FileError naming `path` for lines that `kept` cannot have written.
     void resume(Text kept, Text path);
     // The kept settings that differ from the preset's values: "--steps 9 --lower-case".
     std::string changed() const;
@@ -194,7 +162,7 @@ private:
     using Given = std::pair<Option*, std::string>;
     Option* find(Text name);
     Given read(int argc, char** argv, int& i);
-    void set_all(std::vector<Given> given);
+    void set_all(std::vector<Given> given, const Words& words);
     std::vector<Option*> lists();
     void print_help();
     void print_texts() const;

@@ -5,7 +5,6 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 
@@ -74,8 +73,8 @@ void check_memory_to_open(double bytes) {
     check_available(bytes, join("memory: weights ", mib(bytes), " MiB"), "a smaller model needs less");
 }
 
-static void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                         const RunPlan& plan, bool folder) {
+void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                  const RunPlan& plan) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
     const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
@@ -83,49 +82,13 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
         parallel.parts() > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
     const double activations = plan.activations / static_cast<double>(parallel.parts());
     const double sum = weights + (3 + sums) * learning + activations;
-    std::string text = join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ",
-                            mib(weights), " MiB, gradients ", mib(learning), ", optimizer ",
-                            mib(2 * learning), sums > 0 ? ", sums over parts " + mib(sums * learning) : "",
-                            ", activations about ", mib(activations), ": ", mib(sum), " MiB");
+    const std::string text =
+        join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ", mib(weights),
+             " MiB, gradients ", mib(learning), ", optimizer ", mib(2 * learning),
+             sums > 0 ? ", sums over parts " + mib(sums * learning) : "", ", activations about ",
+             mib(activations), ": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
-    // last.safetensors also holds two numbers per weight for the optimizer. A new file is written beside the
-    // old one. Half a MiB makes mib() round up.
-    const double last = weights + 2 * learning, half = 1 << 19;
-    if (folder)
-        text += join("; files up to ", mib(weights * static_cast<double>(plan.files - 1) + last + half),
-                     " MiB, and ", mib(last + half), " more while one is replaced");
     say(text);
-}
-
-void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches) {
-    print_memory(parallel, parameters, plan, folder);
-    constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
-    double tokens = 0, seconds = 0, measured = 0;
-    for (int64_t i = 0; i < kMost && nn::any(parallel.team(), seconds < 1); ++i) {
-        const std::vector batch{plan.objective.examples(done + 1 + i)};
-        const auto start = std::chrono::steady_clock::now();
-        nn::Gradients gradients(parallel);
-        for (const auto& part : models::own_parts(parallel, 1, batch, 1))
-            gradients.backward(plan.objective(part, nn::Mode::train(autograd::Rng(0))), part);
-        const nn::StepGradient found = gradients.sum();
-        if (i == 1)
-            tokens = seconds = measured = 0;
-        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        tokens += static_cast<double>(found.tokens);
-        measured += 1;
-    }
-    nn::zero_grad(parameters);
-    const double left = std::min(static_cast<double>(batches) * seconds / measured, 1e10);
-    const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
-    char clock[60];
-    std::strftime(clock, sizeof clock, "%H:%M on %d %B %Y", std::localtime(&end));
-    const std::string shared =
-        join(counted(parallel.parts(), "part"), " in ", parallel.team().size(), " processes; ");
-    say(join(parallel.team().size() > 1 ? shared : "",
-             "speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
-             counted(steps, "step"), ": ", duration(left), plan.validates ? " without validation" : "",
-             ", until ", clock, plan.validates ? " at the earliest" : ""));
 }
 
 namespace {
@@ -138,8 +101,8 @@ constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: they
 
 }  // namespace
 
-Progress::Progress(int64_t total, int64_t every, int64_t done)
-    : total_(total), every_(every > 0 ? every : 1), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
+Progress::Progress(int64_t total, int64_t done)
+    : total_(total), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
     if (open_)
@@ -153,7 +116,8 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
         std::cerr << '\r' + line(step, loss) + "\033[K";  // clears the rest of a longer line
         open_ = true;
         drawn_ = Clock::now();
-    } else if (!terminal_ && (step == done_ + 1 || step % every_ == 0 || step == total_)) {
+    } else if (!terminal_ && (step == done_ + 1 || step == done_ + kStepsBeforeEstimate || step % 100 == 0 ||
+                              step == total_)) {
         std::cerr << line(step, loss) + '\n';
     }
 }

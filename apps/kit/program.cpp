@@ -95,16 +95,6 @@ void on_interrupt(int signal) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // signal-safe
 }
 
-// Never destroyed, as a signal may come while the program ends.
-std::vector<std::string>& to_remove = *new std::vector<std::string>;
-
-void on_early_interrupt(int signal) {
-    for (const std::string& folder : to_remove)
-        rmdir(folder.c_str());  // only if it is empty; signal-safe
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-}
-
 // SIGHUP, of a terminal that is closed, stays ignored if it was: so nohup starts a program.
 void handle_signals(void (*handler)(int)) {
     for (const int signal : {SIGINT, SIGTERM})
@@ -142,11 +132,9 @@ int run_program(const std::string& program, int argc, char** argv, Commands (*co
             be_silent();
         try {
             team = join();
-        } catch (const autograd::Error&) {
-            if (!is_silent())
-                throw;
-            sleep(kPatience);  // or mpirun would end them all before process 0 has said it
-            throw Ended{1};
+        } catch (const autograd::Error& error) {
+            sleep(is_silent() ? kPatience : 0);  // or mpirun would end all before process 0 has said it
+            throw Ended{1, error.what()};
         }
         autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         divide_processors(*team);
@@ -157,15 +145,10 @@ int run_program(const std::string& program, int argc, char** argv, Commands (*co
         } catch (const Ended& ended) {
             all_end = ended.status != 128 + SIGPIPE;
             throw;
-        } catch (const Failed&) {
-            all_end = true;
-            throw;
         }
     };
     const int status = run(program, argv[0], work);
-    all_end =
-        all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGHUP;
-    if (team && team->size() > 1 && !all_end)
+    if (team && team->size() > 1 && !all_end && status != 0)
         team->abort(status);
     return status;
 }
@@ -187,7 +170,7 @@ int run(const std::string& program, const char* called, const std::function<int(
     // process: a training run still has to save its checkpoint.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    const auto complain = [&](const char* what, int status) {
+    const auto complain = [&](const std::string& what, int status) {
         std::cout.flush();
         // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
         constexpr std::size_t kBegin = 500, kEnd = 300;
@@ -197,22 +180,15 @@ int run(const std::string& program, const char* called, const std::function<int(
         complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
         return status;
     };
-    const auto all_complain = [&](const char* what, int status) {  // process 0 stops, too, and says it
-        return is_silent() ? status : complain(what, status);
-    };
     try {
         called_as = called == nullptr ? "" : called;
         const int status = body();
         flush_output();
         return status;
-    } catch (const Ended& ended) {
-        return ended.status;
+    } catch (const Ended& ended) {  // process 0 ends, too, and says why
+        return ended.message.empty() || is_silent() ? ended.status : complain(ended.message, ended.status);
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
-    } catch (const Interrupted& stop) {
-        return all_complain(stop.signal == SIGINT ? "interrupted" : "terminated", 128 + stop.signal);
-    } catch (const Failed& failed) {
-        return all_complain(failed.what(), 1);
     } catch (const std::bad_alloc&) {
         return complain("out of memory; a smaller input, model or batch needs less", 1);
     } catch (const std::exception& error) {
@@ -232,11 +208,6 @@ int stop_listening_for_interrupt(nn::Team& team) {
     return interrupt_seen;
 }
 bool interrupted() { return interrupt_seen != 0; }
-void remove_if_interrupted(const std::vector<std::string>& folders) {
-    handle_signals(SIG_DFL);  // while the names change
-    to_remove = folders;
-    handle_signals(on_early_interrupt);
-}
 
 void say(const std::string& text, int descriptor) {
     const auto width =

@@ -2,21 +2,41 @@
 // runs on.
 #pragma once
 
-#include <csignal>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "apps/kit/text.h"
 #include "autograd/base/kinds.h"
+#include "models/runs/run_folder.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::kit {
 
-// Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
-// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM,
-// 129 after SIGHUP; 141, without a message, if nobody reads standard output any more (`| head`). `called` is
-// argv[0], for usage texts.
+// The command line is wrong: one line on standard error, exit status 2.
+using UsageError = models::SettingError;
+
+// As autograd::check, for what is wrong with a command line.
+template <class... Parts>
+void check_usage(bool right, const Parts&... parts) {
+    if (!right)
+        throw UsageError(autograd::join(parts...));
+}
+
+// Thrown where a program ends early although nothing is wrong: after --help, after Ctrl-C, or if the result
+// is not what it should be. All processes know that, and end of themselves. message: for standard error.
+struct Ended {
+    int status = 0;
+    std::string message = {};
+};
+template <class... Parts>
+void check_result(bool is_good, const Parts&... parts) {
+    if (!is_good)
+        throw Ended{1, autograd::join(parts...)};
+}
+
+// Runs `body` and returns the program's exit status: what body returns, or that of an Ended; 1 with one line
+// on standard error for an autograd::Error (bad data); 2 for a UsageError; 141, without a message, if nobody
+// reads standard output any more (`| head`). `called` is argv[0], for usage texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
 
 // How many processes of the team run on this machine.
@@ -31,10 +51,6 @@ void flush_output();
 const std::string& called();
 std::string name();
 
-// From now on until listen_for_interrupt, Ctrl-C (or SIGTERM, or a closed terminal's SIGHUP) removes those of
-// these folders that are empty before it ends the program, so that a run that has not begun leaves no trace.
-// The innermost comes first.
-void remove_if_interrupted(const std::vector<std::string>& folders);
 // After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown, or SIGHUP) prints
 // a message and makes interrupted() true, so that a training loop can finish its step. A second
 // Ctrl-C or SIGTERM ends the program at once; a second SIGHUP is ignored, as a terminal may send two.
@@ -43,11 +59,6 @@ bool interrupted();
 // Restores the default: Ctrl-C ends the program at once. Returns the signal that has come in the meantime to
 // any of the processes, or 0.
 int stop_listening_for_interrupt(nn::Team& team);
-
-// Thrown by code that stops because interrupted() is true; `run` turns it into the status.
-struct Interrupted {
-    int signal = SIGINT;
-};
 
 // Prints a line; on a terminal, wrapped to its width. descriptor: standard error, or standard output.
 void say(const std::string& text, int descriptor = 2);

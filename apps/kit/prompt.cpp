@@ -64,15 +64,14 @@ Reading read_words(const models::text::Tokenizer& known, const std::string& line
     return reading;
 }
 
-// The words that begin with this.
-static std::string words(const std::vector<std::string>& known, const std::string& begin) {
-    constexpr int64_t kMost = 200;
+// What it knows that begins with this.
+static std::string known(const Prompt& p, const std::string& begin, int64_t most) {
     std::string text;
     int64_t count = 0;
-    for (const std::string& word : known)
-        if (word.starts_with(begin) && ++count <= kMost)
-            text += as_line(word) + ' ';
-    return count > kMost ? text + "... and " + grouped(count - kMost) + " more" : count == 0 ? "none" : text;
+    for (std::size_t id = models::text::kFirstFreeId; id < p.names.size(); ++id)
+        if (p.names[id].starts_with(begin) && ++count <= most)
+            text += (count > 1 ? " " : "") + as_line(p.names[id]);
+    return count > most ? text + " ... and " + grouped(count - most) + " more" : count == 0 ? "none" : text;
 }
 
 // Does what a line says that begins with a colon.
@@ -89,13 +88,11 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
 }
 
 void converse(Prompt p) {
-    const bool lists = !p.names.empty();
-    if (lists) {
-        p.names.erase(p.names.begin(), p.names.begin() + models::text::kFirstFreeId);
+    const int64_t names = std::ssize(p.names) - models::text::kFirstFreeId;
+    if (names > 0)
         p.commands.push_back(
             {":words", "[PREFIX]  what it knows",
-             [&](const std::string&, const std::string& begin) { return words(p.names, begin); }});
-    }
+             [&](const std::string&, const std::string& begin) { return known(p, begin, 200); }});
     p.commands.push_back({":help", "this list", [&](const std::string&, const std::string&) {
                               std::string text;
                               for (const Prompt::Command& c : p.commands)
@@ -103,14 +100,14 @@ void converse(Prompt p) {
                               return text + "  :quit       ends, as Ctrl-D does";
                           }});
     flush_output();
-    say((lists ? join("knows ", counted(std::ssize(p.names), p.noun), " (:words); ") : "") +
+    say((names > 0 ? join("knows ", counted(names, p.noun), " (:words); ") : "") +
         "commands begin with a colon; :help lists them");
     const Keys keys;
     std::string last;
     std::vector<std::string> history;
     std::set<std::string> told;
     for (std::optional<std::string> line;
-         (line = edit_line(keys, "> ", history, p.tabs)) && line != ":quit" && line != ":quit ";)
+         (line = edit_line(keys, "> ", history)) && line != ":quit" && line != ":quit ";)
         try {
             if (line->starts_with(':')) {
                 say(obey(p, *line, last));
@@ -132,28 +129,14 @@ void converse(Prompt p) {
         }
 }
 
-static void report_unknown(const Prompt& p, const std::vector<std::string>& unknown) {
-    if (unknown.empty())
-        return;
-    constexpr std::ptrdiff_t kFirst = models::text::kFirstFreeId, kMost = kFirst + 40;
-    std::vector<std::string> quoted;
-    for (const std::string& word : unknown)
-        if (const std::string one = nn::checkpoint::shown(word);
-            std::count(quoted.begin(), quoted.end(), one) == 0)
-            quoted.push_back(one);
-    const auto begin = p.names.begin();
-    const std::vector<std::string> known(begin + kFirst,
-                                         begin + std::min<int64_t>(kMost, std::ssize(p.names)));
-    std::cerr << join(
-        name(), ": unknown ", p.noun,
-        "s: ", as_line(join(models::listed(quoted), "; known ", p.noun, "s: ", models::listed(known, " "))),
-        std::ssize(p.names) > kMost ? " ...\n" : "\n");
-}
-
 void answer_all(const Prompt& p, const std::vector<std::string>& lines) {
     const auto answer = [&](const std::string& line, const std::string& where) {
         const Reading reading = p.read(line);
-        report_unknown(p, reading.unknown);
+        if (!reading.unknown.empty())
+            std::cerr << join(name(), ": unknown ", p.noun, "s: ",
+                              models::listed(autograd::mapped(
+                                  reading.unknown, [](auto& word) { return nn::checkpoint::shown(word); })),
+                              "; known ", p.noun, "s: ", known(p, "", 40), '\n');
         p.answer(reading.text, where);
     };
     for (const std::string& line : lines)

@@ -52,7 +52,6 @@ struct Prompt {
     };
     // Prints to standard output. where: the line's place, for messages.
     std::function<void(const std::string& text, const std::string& where)> answer = {};
-    bool tabs = false;  // whether a line may have tabs
 
     struct Command {
         std::string name, help;  // ":next", "[TEXT]  what ..."; without "[" it takes no argument
@@ -108,14 +107,9 @@ Prompt::Command attention_command(const Model& model, const Labels& names, const
 // :next, :beam and :attention of a model that continues a text. Of a text longer than the model's context
 // they read the end, as writing does.
 void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names);
-// How a translator, which outlives its prompt, comes from one text to the other.
-struct Translating {
-    const models::Transformer& model;
-    const models::text::Tokenizer &source, &target;
-    models::BeamOptions search = {};
-    bool ends = false;  // an end is behind each source, as in its training
-};
-// All but `read` and `answer`.
-Prompt prompt_of(const Translating& t);
+// All but `read` and `answer` of a translator, which outlives its prompt. ends: an end is behind each source,
+// as in its training.
+Prompt prompt_of(const models::Transformer& model, const models::text::Tokenizer& source,
+                 const models::text::Tokenizer& target, const models::BeamOptions& search, bool ends = false);
 
 }  // namespace plaingrad::kit

@@ -27,8 +27,8 @@ using autograd::Real;
 using autograd::Tensor;
 using nn::checkpoint::JsonText;
 
-constexpr int64_t kSnapshots = 10, kFewest = 3;
-constexpr int64_t kBytes = 1'000'000;       // of all attention weights in a page, a byte each
+constexpr int64_t kSnapshots = 10;
+constexpr int64_t kBytes = 3'400'000;       // of all attention weights in a page, a byte each
 constexpr char kAttention[] = "Attention";  // how the names of both kinds end
 constexpr std::size_t kBins = 40, kTokens = 150;
 
@@ -131,11 +131,9 @@ Recorder::Recorder(const RunPlan& plan, int64_t steps, const std::string& earlie
             const int64_t step = row["step"].count();
             if (step > done)
                 continue;
-            if (kind == "snapshot") {
-                snapshots_ = std::clamp(row["of"].count(), kFewest, kSnapshots);
+            if (kind == "snapshot")
                 last_ = step;
-            }
-            rows_.push_back({kind, step, line});
+            rows_.push_back({kind, line});
         } catch (const nn::checkpoint::FileError&) {
             continue;  // a damaged line is left out
         }
@@ -154,7 +152,7 @@ void Recorder::add(const std::string& kind, int64_t step, const std::vector<Json
     std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
     all.insert(all.end(), members.begin(), members.end());
     int64_t replaced = 0;
-    rows_.push_back({kind, step, models::text::replace_invalid_utf8(JsonText::object(all).text, replaced)});
+    rows_.push_back({kind, models::text::replace_invalid_utf8(JsonText::object(all).text, replaced)});
 }
 
 void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
@@ -172,20 +170,20 @@ void Recorder::score(int64_t step, const Scores& scores) {
 
 // Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
 bool Recorder::after_step(int64_t step) {
-    const int64_t n = std::max<int64_t>(1, snapshots_ - 1);
+    constexpr int64_t n = kSnapshots - 1;
     for (int64_t i = 0; i <= n; ++i)
         if (step == steps_ * i * i / (n * n))
             return snapshot(step);
     return false;
 }
 
-// How many positions of each text fit into the page, in the fewest snapshots.
+// How many positions of each text fit into the page.
 int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
     int64_t heads = 1;
     for (const nn::NamedModule& m : model_.modules)
         if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type.ends_with(kAttention))
             heads += weights->size(1);
-    const int64_t squares = kBytes / kFewest / heads / std::ssize(model_.texts);
+    const int64_t squares = kBytes / kSnapshots / heads / std::ssize(model_.texts);
     return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
 }
 
@@ -195,7 +193,7 @@ bool Recorder::snapshot(int64_t step) {
     last_ = step;
     const autograd::NoGrad no_grad;
     std::vector<JsonText> attention, positions, values, weights;
-    int64_t bytes = 0, shown = 0;
+    int64_t shown = 0;
     for (std::size_t i = 0; i < model_.texts.size(); ++i) {
         nn::Probe seen;
         plan_.objective.logits(model_.texts[i].inputs, nn::Mode::eval(&seen));
@@ -209,7 +207,6 @@ bool Recorder::snapshot(int64_t step) {
                 const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
                                        std::min(shown, value->size(3)));  // (1, H, T, S)
                 attention.push_back(JsonText::array({i, m.name, w.size(1), w.size(2), bytes_of(w)}));
-                bytes += w.numel();
             } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
                 positions.push_back(matrix(m.name, *value));
             } else if (i == 0) {
@@ -220,13 +217,8 @@ bool Recorder::snapshot(int64_t step) {
     for (const nn::NamedParameter& p : model_.parameters)
         if (p.tensor.rank() >= 2)
             weights.push_back(spread(p.name, p.tensor));
-    snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), kFewest, kSnapshots);
     add("snapshot", step,
-        {{"of", snapshots_},
-         {"attention", attention},
-         {"positions", positions},
-         {"activations", values},
-         {"weights", weights}});
+        {{"attention", attention}, {"positions", positions}, {"activations", values}, {"weights", weights}});
     embedding(step);
     const Answers answers = model_.answers ? model_.answers() : Answers();
     for (const std::string& text : answers.samples)
@@ -267,11 +259,6 @@ std::string processor() {
         if (line.starts_with("model name") && line.find(": ") != line.npos)
             return line.substr(line.find(": ") + 2) + ", ";
     return "";
-}
-
-std::string earlier_lines(const models::RunFolder& folder) {
-    const std::string file = folder.exists() ? folder.file("report.jsonl") : "";
-    return folder.resumes() && nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
 }
 
 // Adds up the seconds that each layer takes, in forward and in backward. The first op only starts the clock.
@@ -354,40 +341,46 @@ ReportModel report_model_of(const models::Transformer& model, const std::vector<
     return s;
 }
 
-Report::Report(const models::Run& run, const RunPlan& plan)
-    : run_(run), recorder_(plan, run.options.steps, earlier_lines(run.folder), run.training.adam.steps()) {
-    std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
+std::string earlier_lines(const models::RunFolder& folder) {
+    const std::string file = folder.exists() ? folder.file("report.jsonl") : "";
+    return folder.resumes() && nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
+}
+
+void Recorder::begin(const models::Run& run) {
+    if (!run.folder.run.report.empty())
+        check_page(run.folder.run.report);  // before hours of training
+    std::map<std::string, double> least;    // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.model.parameters);
-        plan.try_batch(run.step() + 1).backward();
+        plan_.try_batch(run.step() + 1).backward();
         for (const auto& [layer, seconds] : times.seconds)
             least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
         nn::zero_grad(run.model.parameters);
     }
-    recorder_.call(run.training.adam.steps(),
-                   {{"program", run.folder.program},
-                    {"plaingrad", autograd::version()},
-                    {"began", now()},
-                    {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
-                                               counted(autograd::thread_count(), "thread"))},
-                    {"folder", run.folder.path}},
-                   run.folder.arguments, least);
-    recorder_.after_step(run.training.adam.steps());  // kept with the first checkpoint, if one can be written
+    call(run.step(),
+         {{"program", run.folder.program},
+          {"plaingrad", autograd::version()},
+          {"began", now()},
+          {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
+                                     counted(autograd::thread_count(), "thread"))},
+          {"folder", run.folder.path}},
+         run.folder.arguments, least);
+    after_step(run.step());  // kept with the first checkpoint, if one can be written
 }
 
-void Report::after_step(const nn::StepReport& step, const Scores& scores) {
+void Recorder::after_step(const models::Run& run, const nn::StepReport& step, const Scores& scores) {
     if (step.validation)
-        recorder_.score(step.step, scores);
-    const bool last = step.step == run_.last() || interrupted() || run_.has_ended();
-    const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
-    if (!snapshot && !last && !step.validation)
+        score(step.step, scores);
+    const bool last = step.step == run.last() || interrupted() || run.has_ended();
+    const bool is_new = last ? snapshot(step.step) : after_step(step.step);
+    if (!is_new && !last && !step.validation)
         return;
-    if (run_.folder.exists())
-        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), recorder_.lines());
-    if (!run_.folder.run.report.empty())
+    if (run.folder.exists())
+        nn::checkpoint::replace_file(run.folder.file("report.jsonl"), lines());
+    if (!run.folder.run.report.empty())
         nn::checkpoint::replace_file(
-            run_.folder.run.report,
-            html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, last ? 0 : kReload));
+            run.folder.run.report,
+            html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
 }
 
 }  // namespace plaingrad::kit

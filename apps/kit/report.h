@@ -76,8 +76,8 @@ public:
     Recorder(const RunPlan& plan, int64_t steps, const std::string& earlier = "", int64_t done = 0);
 
     // To be called after each step, and before the first one with 0. Takes a snapshot if one is due: ten in
-    // the whole run, or fewer, of fewer positions, if the attention of many heads would make the page too
-    // large. Returns whether it did.
+    // the whole run, of fewer positions if the attention of many heads would make the page too large. Returns
+    // whether it did.
     bool after_step(int64_t step);
     bool snapshot(int64_t step);  // now, unless there is one of this step
     // A call of the program: pairs of what and where it ran, the settings, as kit::Options keeps them,
@@ -86,15 +86,19 @@ public:
               const std::map<std::string, double>& seconds = {});
     void score(int64_t step, const Scores& scores);
 
+    // Of a run that has a folder or a page: takes the first snapshot, and the time of each layer. Throws
+    // Error if the page cannot be written.
+    void begin(const models::Run& run);
+    // To be called after each step, before a checkpoint is written: the page is written at the end, and
+    // whenever the run goes on after a snapshot or a validation. scores: of its validation, if any.
+    void after_step(const models::Run& run, const nn::StepReport& step, const Scores& scores = {});
+
     std::string lines() const;
 
 private:
     int64_t positions_that_fit(const nn::Probe& seen) const;
-    // A line of JSON, and what is asked about it.
     struct Row {
-        std::string kind;
-        int64_t step;
-        std::string line;
+        std::string kind, line;  // of JSON
     };
     void add(const std::string& kind, int64_t step,
              const std::vector<nn::checkpoint::JsonText::Member>& members);
@@ -102,7 +106,7 @@ private:
 
     const RunPlan& plan_;
     const ReportModel& model_;
-    int64_t steps_, snapshots_ = 10, last_ = -1;
+    int64_t steps_, last_ = -1;
     std::vector<Row> rows_;
 };
 
@@ -139,22 +143,10 @@ struct PageRun {
 // `reload` seconds; 0: never.
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload = 0);
 
+// What a run that is resumed has recorded.
+std::string earlier_lines(const models::RunFolder& folder);
+
 // Before a page is written: throws Error if this file cannot be, or if it is something else than such a page.
 void check_page(const std::string& file);
-
-// Records a run that has a folder or a page, and writes both: the page at the end, and whenever the run goes
-// on after a snapshot or a validation.
-class Report {
-public:
-    // Takes the first snapshot, and the time of each layer. Throws Error if the page cannot be written.
-    Report(const models::Run& run, const RunPlan& plan);
-
-    // To be called after each step, before a checkpoint is written. scores: of its validation, if any.
-    void after_step(const nn::StepReport& step, const Scores& scores = {});
-
-private:
-    const models::Run& run_;
-    Recorder recorder_;
-};
 
 }  // namespace plaingrad::kit

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 
@@ -25,12 +26,7 @@ void add_report_options(Options& options, models::RunSettings& run) {
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
-        .this_call()
-        .reads([](const std::string& file) {
-            if (nn::started_rank() == 0)
-                check_page(file);  // before hours of training
-            return file;
-        });
+        .this_call();
 }
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -59,15 +55,9 @@ std::string whole_name(const std::string& file) { return fs::absolute(file).stri
 
 Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
     : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
-    plan.validates = plan.validates || options.validate_every > 0;
     for (int64_t i = 0; i < 1000; ++i)
         plan.learning_rate =
             std::max(plan.learning_rate, options.learning_rate(1 + options.steps * i / 1000));
-}
-
-static const char* why_not_longer(bool by_steps) {
-    return by_steps ? "its learning rate fell over these steps, so a longer run must be a new one"
-                    : "its --patience ended it, so a longer run must be a new one with a larger --patience";
 }
 
 void Run::begins() {
@@ -76,21 +66,20 @@ void Run::begins() {
                 " already; it cannot end after ", options.steps);
     if (has_ended()) {
         say(join("this run has ended, after step ", done, ": ", as_line(folder.model()), "; ",
-                 plan.continues.empty() ? why_not_longer(done_steps()) : plan.continues));
+                 plan.continues));
         if (!folder.run.report.empty())
             say("--report: nothing is trained; the page of this run is made by: report " +
                 as_line(folder.path));
         return;
     }
-    print_plan(training.parallel, model.parameters, plan, folder.exists(), done, last() - done,
-               (last() - done) * options.accumulate);
+    print_memory(training.parallel, model.parameters, plan);
     if (folder.run.check)
         throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
     if (folder.team().leads() && (folder.exists() || !folder.run.report.empty()))
-        report_.emplace(*this, plan);
+        recorder_.emplace(plan, options.steps, earlier_lines(folder), done).begin(*this);
     listen_for_interrupt();
     if (folder.team().leads())
-        progress_.emplace(last(), plan.plain_lines_every, done);
+        progress_.emplace(last(), done);
 }
 
 void Run::stepped(const nn::StepReport& report) {
@@ -104,8 +93,8 @@ void Run::has_validated(bool better) {
 }
 
 void Run::will_save(const nn::StepReport& report) {
-    if (report_)
-        report_->after_step(report, scores);
+    if (recorder_)
+        recorder_->after_step(*this, report, scores);
 }
 
 bool Run::ends() {
@@ -117,7 +106,7 @@ bool Run::ends() {
     if (const int signal = stop_listening_for_interrupt(folder.team())) {
         std::cerr << (folder.exists() ? "saved" + after
                                       : "stopped; nothing was saved: there was no --save FOLDER\n");
-        throw Interrupted{signal};
+        throw Ended{128 + signal, signal == SIGINT ? "interrupted" : "terminated"};
     }
     if (!has_ended())
         std::cerr << "stopped" + after;

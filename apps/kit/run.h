@@ -1,6 +1,6 @@
-// A training run on the terminal, the same for every program: its plan before the first step (memory, disk
-// space, and when it will end), --check, a progress line with the curve of the loss, a line for each
-// validation, Ctrl-C, and how to resume it.
+// A training run on the terminal, the same for every program: the memory that it needs, --check, a progress
+// line with the curve of the loss and the time that is left, a line for each validation, Ctrl-C, and how to
+// resume it.
 //
 //     Settings s;                                          // with a models::RunSettings
 //     add_train_options(options, s);                       // with kit::add_run_options
@@ -52,8 +52,7 @@ inline int64_t without_padding(const autograd::Tokens& tokens) {
     return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
 }
 
-// What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it,
-// and the plan takes its time.
+// What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it.
 struct Objective {
     using Inputs = std::vector<autograd::Tokens>;
 
@@ -95,15 +94,13 @@ Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool
 struct RunPlan {
     double activations = 0;  // bytes, of the largest batch
     double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
-    int64_t files = 3;       // how many models the folder will hold
     const char* advice = "a smaller --batch needs less";
-    std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
-    bool validates = false;      // which takes time that the plan cannot know
+    // How to continue a run that has ended.
+    std::string continues = "its steps or its --patience ended it, so a longer run must be a new one";
     ReportModel report_model = {};  // what a page about the run shows (report.h)
     Objective objective = {};       // what is learned
     bool pretrained = false;        // whether the model has learned before: then its first loss may be small
     double learning_rate = 0;       // the highest one
-    int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
 
     // The loss of a step's batch, without the step.
     autograd::Tensor try_batch(int64_t step) const {
@@ -122,11 +119,9 @@ void check_heads(int64_t d_model, int64_t heads);
 void check_memory(double parameters);
 void check_memory_to_open(double bytes);  // the same for weights that are only used
 
-// Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
-// estimated from forward and backward passes over the batches of the next steps, for about a second; they do
-// not change the model. Throws Error if there is not enough memory.
-void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
-                const RunPlan& plan, bool folder, int64_t done, int64_t steps, int64_t batches);
+// Prints to standard error how much memory a run needs. Throws Error if there is not enough.
+void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                  const RunPlan& plan);
 
 // --check: is this model ready for a long run, on this data and with these settings? A few seconds of
 // questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
@@ -139,9 +134,9 @@ bool check(const models::RunModel& model, const RunPlan& plan);
 
 class Progress {
 public:
-    // For steps done + 1 to total. Outside a terminal, prints a line for the first step, every `every` steps,
-    // and for the last.
-    Progress(int64_t total, int64_t every, int64_t done = 0);
+    // For steps done + 1 to total. Outside a terminal, prints a line for the first step, for the first one
+    // that tells how much time is left, for each hundredth, and for the last.
+    explicit Progress(int64_t total, int64_t done = 0);
     ~Progress();
     Progress(Progress&&) = delete;  // nor copied
 
@@ -155,7 +150,7 @@ private:
     std::string line(int64_t step, double loss) const;
     std::string curve(int width) const;
 
-    int64_t total_, every_, done_, tokens_ = 0;
+    int64_t total_, done_, tokens_ = 0;
     std::vector<double> losses_;
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
@@ -179,7 +174,7 @@ public:
     using models::Run::learn;
 
     // After the loop: saves what was learned, and says so. Returns whether the run has come to its end. After
-    // Ctrl-C, throws Interrupted.
+    // Ctrl-C, throws Ended.
     bool finish();
     // The same for a program that saves by itself what was learned.
     bool ends();
@@ -194,7 +189,7 @@ private:
     void will_save(const nn::StepReport& report) override;
     bool should_stop() override { return interrupted(); }
 
-    std::optional<Report> report_;  // of process 0, as the line
+    std::optional<Recorder> recorder_;  // of process 0, as the line
     std::optional<Progress> progress_;
 };
 

@@ -96,8 +96,24 @@ Sequence Batches::piece(int64_t number) const {
 }
 
 Measured measure(const Objective& objective, const std::vector<Examples>& batches, nn::Team& team) {
-    const auto loss_of = [&](int64_t i) { return objective(batches.begin()[i], nn::Mode::eval()); };
-    return measure(std::ssize(batches), loss_of, team);
+    const autograd::NoGrad no_grad;
+    const std::vector<double> all =
+        nn::shared_ranges(team, std::ssize(batches), [&](int64_t begin, int64_t end) {
+            std::vector<double> some;
+            for (int64_t i = begin; i < end; ++i) {
+                const nn::StepLoss loss = objective(batches.begin()[i], nn::Mode::eval());
+                some.push_back(static_cast<double>(loss.loss.item()));
+                some.push_back(static_cast<double>(loss.terms));
+            }
+            return some;
+        });
+    Measured sum;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        sum.nats += all[i] * all[i + 1];
+        sum.predictions += static_cast<int64_t>(all[i + 1]);
+    }
+    sum.nats /= static_cast<double>(sum.predictions);
+    return sum;
 }
 
 std::string in_words(const Measured& loss) {

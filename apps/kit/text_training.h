@@ -69,28 +69,7 @@ struct Measured {
 };
 // "1.0737 nats per token = 1.5490 bits: perplexity 2.93, over 4,943 tokens"
 std::string in_words(const Measured& loss);
-// The mean over batches 0 .. batches - 1 of loss_of(i), an nn::StepLoss. team: the processes that share them;
-// all get the result.
-template <class LossOf>
-Measured measure(int64_t batches, const LossOf& loss_of, nn::Team& team) {
-    const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
-        std::vector<double> some;
-        for (int64_t i = begin; i < end; ++i) {
-            const nn::StepLoss loss = loss_of(i);
-            some.push_back(static_cast<double>(loss.loss.item()));
-            some.push_back(static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens));
-        }
-        return some;
-    });
-    Measured sum;
-    for (std::size_t i = 0; i < all.size(); i += 2) {
-        sum.nats += all[i] * all[i + 1];
-        sum.predictions += static_cast<int64_t>(all[i + 1]);
-    }
-    sum.nats /= static_cast<double>(sum.predictions);
-    return sum;
-}
+// The mean over batches. team: the processes that share them; all get the result.
 Measured measure(const Objective& objective, const std::vector<Examples>& batches,
                  nn::Team& team = nn::alone());
 // Batches of pieces, in order, for `measure`.

@@ -54,7 +54,6 @@ public:
         : RunFolder(of_program, of_run, *options.team) {
         if (of_run.save_every > 0 && options.was_given("--save-every") && !exists())
             throw SettingError("--save-every needs --save or --resume");
-        options.has_made(made_);
         if (resumes())
             options.resume(arguments, last());
         if (exists() || !of_run.report.empty() || team().size() > 1)

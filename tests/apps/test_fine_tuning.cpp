@@ -140,7 +140,7 @@ TEST_CASE("classify --from: a run goes on if its folder has moved, to the same b
     std::filesystem::rename(here, there);
     const Result gone = run("classify", {"train", "--resume", all / "parts"});
     CHECK(gone.status == 1);
-    CHECK(contains(gone.err, "the model that this run began with is no longer there"));
+    CHECK(contains(gone.err, "here: there is no such folder or file;"));
     const Result r = run("classify", {"train", "--resume", all / "parts", "--from", there});
     INFO(r.err);
     REQUIRE(r.status == 0);

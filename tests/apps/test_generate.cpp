@@ -74,8 +74,7 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(contains(r.err, "drawing: temperature 0.8, top-k 50, top-p 1, repetition penalty 1\n"));
         CHECK(contains(r.err, " tokens/s"));
         CHECK(lines_of(r.err).size() == 4);
-        CHECK(contains(lines_of(r.err)[0], family == "gpt2" ? ": GPT2LMHeadModel, 1 file, 0.1 MiB of F32"
-                                                            : ": LlamaForCausalLM, 1 file, 0.1 MiB of F32"));
+        CHECK(contains(lines_of(r.err)[0], family == "gpt2" ? ": GPT2LMHeadModel" : ": LlamaForCausalLM"));
 
         // Its weights are packed (nn/packing.h), which changes no bit; in bf16, other products.
         const Result rounded =
@@ -277,9 +276,7 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         std::filesystem::copy(folder.path, moved);
         CHECK(ran({"train", "--resume", twice, moved}).out == r.out);
         CHECK(ran({"train", "--resume", twice, moved, file}).out == r.out);
-        refused(
-            1, {"train", "--resume", twice, runs / "gone"},
-            "gone: the model that this run began with is no longer there; with --resume " + twice + " MODEL");
+        refused(1, {"train", "--resume", twice, runs / "gone"}, "gone: there is no such folder or file");
         // Another tokenizer makes other tokens of the same texts.
         std::string tokenizer = content(moved + "/tokenizer.json");
         tokenizer.erase(tokenizer.find('[', tokenizer.find("\"merges\"")) + 1,

@@ -158,7 +158,7 @@ TEST_CASE(
     CHECK(held_out(trained) < 1);
     REQUIRE(ran(train(file, joined(modern, {"--save", parts, "--stop-after", "30"}))).status == 0);
     CHECK(contains(ran({"info", parts}).out, "--config modern"));
-    refused(2, {"train", "--resume", parts, "--config", "2017"}, "--config can't be given again");
+    refused(2, {"train", "--resume", parts, "--config", "2017"}, "--config cannot be given again");
     const Result resumed = ran({"train", "--resume", parts, "--threads", "3"});
     CHECK(resumed.out == trained.out);
     CHECK(content(parts + "/model.safetensors") == content(whole + "/model.safetensors"));
@@ -310,6 +310,18 @@ TEST_CASE("generate train --lines: the longest line fits, and a tenth is held ou
     CHECK(held_out_of(10'049) == 1000);
 }
 
+TEST_CASE("generate train --lines --check: short lines begin alike, so none are known by heart",
+          "[apps][generate]") {
+    const Folder folder;
+    const std::string names =
+        folder.write("names.txt", repeated("ann\nbo\ncy\ndan\neve\nflo\ngus\nhal\n", 20));
+    const Result r = ran({"train", names, "--lines", "--check"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "ok   one batch by heart: loss "));
+    CHECK(contains(r.out, "; none can be below "));
+}
+
 TEST_CASE("generate train --lines selects the preset for names, unless another one is given",
           "[apps][generate]") {
     const Folder folder;
@@ -342,9 +354,8 @@ TEST_CASE("generate train keeps the best model, and stops when its patience ends
     CHECK(contains(r.err, "(not better)"));
     CHECK_FALSE(contains(r.err, "step 5000"));
     CHECK(score(model, folder.write("last.txt", repeated("dcba", 10))) == Approx(held_out(r)).margin(0.1));
-    CHECK(
-        contains(ran({"train", "--resume", model}).err,
-                 "; its --patience ended it, so a longer run must be a new one with a larger --patience\n"));
+    CHECK(contains(ran({"train", "--resume", model}).err,
+                   "; its steps or its --patience ended it, so a longer run must be a new one\n"));
 }
 
 TEST_CASE("generate train saves when it is interrupted", "[apps][generate]") {

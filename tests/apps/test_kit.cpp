@@ -371,7 +371,7 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
            same.width == 64));
     CHECK((same.files == run.files && same.validation == run.validation));
     CHECK((same.steps == 9 && same.now == 1 && same.resume == "r" && same.save.empty()));
-    CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved"});
+    CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved", "/d"});
     // An option that is missing from an older file has the preset's value.
     const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n--\n");
     CHECK((older.width == 64 && older.steps == 5 && older.files == Words{"/a"}));
@@ -385,12 +385,13 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
         return std::string();
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
-          "--resume continues the run with its settings: --width can't be given again; these can: --steps, "
+          "--resume continues the run with its settings: --width cannot be given again; these can: --steps, "
           "--resume, "
           "--stop-after");
-    CHECK(error({"--save", "r"}, kept).find("--save can't be given again") != std::string::npos);
-    CHECK(error({}, "--steps=x\n--\n--\n") == "file: --steps needs a whole number of at least 0: got 'x'");
-    CHECK(error({}, "--stepz=1\n--\n--\n").find("file: unknown option '--stepz'") == 0);
+    CHECK(error({"--save", "r"}, kept).find("--save cannot be given again") != std::string::npos);
+    CHECK(error({}, "--steps=x\n--\n/a\n--\n") ==
+          "file: --steps needs a whole number of at least 0: got 'x'");
+    CHECK(error({}, "--stepz=1\n--\n/a\n--\n").find("file: unknown option '--stepz'") == 0);
     CHECK(error({}, "--steps=1\n") == "file: the settings of its run cannot be read");
     parse(options, {"a\nb"});
     CHECK_THROWS_AS(options.kept(), autograd::Error);
@@ -400,13 +401,13 @@ TEST_CASE("a run from a folder and files resumes with both, or with a folder tha
     const auto resumed = [](const Words& given, const std::string& kept) {
         Words words = given;
         kit::Options settings({"p", "learns"});
-        settings.rest("", "", words, {}, kit::Options::Rest::model_and_files);
+        settings.rest("", "", words, {}, kit::Options::Rest::files);
         settings.resume(kept, "file");
         return words;
     };
     CHECK(resumed({}, "--\n/gpt2\n/a\n/b\n") == Words{"/gpt2", "/a", "/b"});
     CHECK(resumed({"/moved"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/a", "/b"});
-    CHECK(resumed({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c"});
+    CHECK(resumed({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c", "/b"});
     CHECK(resumed({}, "--\n/a\n") == Words{"/a"});  // files alone
     CHECK(resumed({"/moved"}, "--\n/a\n") == Words{"/moved"});
     for (const Words& given : {Words{}, Words{"/moved"}})
@@ -498,14 +499,16 @@ TEST_CASE("errors become exit statuses", "[kit]") {
                             status([] { return 7; }),
                             status([]() -> int { throw UsageError("usage"); }),
                             status([]() -> int { throw autograd::Error("two\nlines\033[1m"); }),
-                            status([]() -> int { throw kit::Interrupted{}; }),
+                            status([]() -> int {
+                                throw kit::Ended{130, "interrupted"};
+                            }),
                             status([]() -> int { throw std::bad_alloc(); }),
-                            status([]() -> int { throw kit::Failed("too little"); })};
+                            status([]() -> int { throw kit::Ended{3}; })};
     std::cerr.rdbuf(before);
-    CHECK(std::vector<int>(statuses, statuses + 7) == std::vector<int>{0, 7, 2, 1, 130, 1, 1});
+    CHECK(std::vector<int>(statuses, statuses + 7) == std::vector<int>{0, 7, 2, 1, 130, 1, 3});
     CHECK(err.str() ==
           "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
-          "needs less\np: too little\n");
+          "needs less\n");
 }
 
 // A program with the baseline's kernels alone: these, and what picks a set, come before the library.

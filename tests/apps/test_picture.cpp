@@ -221,7 +221,7 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     const models::BeamOptions options = {.beam = 1, .max_tokens = config.max_length};
     const models::text::Tokenizer words = models::text::learn_words({"4 5 6 7 8 9"});
     REQUIRE(words.encode("4 5 6 7 8 9") == source);
-    const kit::Prompt prompt = kit::prompt_of({model, words, words, options});
+    const kit::Prompt prompt = kit::prompt_of(model, words, words, options);
     REQUIRE(prompt.commands.back().name == ":attention");
 
     const auto stepper = model.start(src, autograd::Tokens(1, 1, {config.specials.start}));

@@ -132,7 +132,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
         unknown.starts_with("unknown: yuo; did you mean you? :words lists what is known\n"
                             "unknown: zzzz; :words lists what is known\n"));
     CHECK_FALSE(contains(answer(t, "thank yuo zzzz"), "unknown"));  // once is enough
-    CHECK(answer(t, ":words h") == "hello how \n");
+    CHECK(answer(t, ":words h") == "hello how\n");
     CHECK(answer(t, ":words x") == "none\n");
     CHECK(answer(t, ":bean") == "unknown command :bean; did you mean :beam? :help lists them\n");
     const std::string help = answer(t, ":help");
@@ -295,6 +295,6 @@ TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][pro
     Terminal loads("generate", {large.path, "--prompt", "All", "--tokens", "1"});
     CHECK(loads.says(large.path + ": "));
     CHECK(loads.says(" of 15 million numbers\033[K"));
-    CHECK(loads.says("\r\033[Kgenerate: "));
+    CHECK(loads.says("\r\033[K\rgenerate: "));
     CHECK(loads.status() == 0);
 }

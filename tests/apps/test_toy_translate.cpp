@@ -47,14 +47,18 @@ Words french(const Words& more) { return joined(kFrench, more); }
 
 TEST_CASE("toy_translate: --plain computes in other steps and learns the same",
           "[apps][toy_translate][plain]") {
-    const Result fused = toy_translate(kFrench), plain = toy_translate(french({"--plain"}));
-    INFO(fused.err << plain.err);
-    CHECK(plain.status == 0);
-    CHECK(contains(plain.out, "5/5 sentences translated correctly"));
-    const Words a = losses(fused), b = losses(plain);  // "step  6/60  loss 1.717998"
-    REQUIRE((a.size() > 5 && a.size() == b.size()));
-    for (std::size_t i = 0; i < a.size(); ++i)
-        CHECK(number_after(b[i], "  loss ") == Approx(number_after(a[i], "  loss ")).epsilon(5e-4));
+    const Folder folder;
+    const auto log_of = [&](const Words& more) {  // "6,1.717998,..."
+        const std::string run = folder / (more.empty() ? "fused" : "plain");
+        const Result r = toy_translate(french(joined({"--save", run}, more)));
+        INFO(r.err);
+        CHECK(contains(r.out, "5/5 sentences translated correctly"));
+        return lines_of(content(run + "/log.csv"));
+    };
+    const Words fused = log_of({}), plain = log_of({"--plain"});
+    REQUIRE((fused.size() == 61 && plain.size() == 61));
+    for (std::size_t i = 1; i < fused.size(); ++i)
+        CHECK(number_after(plain[i], ",") == Approx(number_after(fused[i], ",")).epsilon(5e-4));
 }
 
 TEST_CASE("toy_translate learns five French sentences", "[apps][toy_translate]") {
@@ -71,9 +75,9 @@ TEST_CASE("toy_translate learns five French sentences", "[apps][toy_translate]")
     CHECK(has_line(r, "  ok     see you soon  ->  à bientôt"));
     CHECK(has_line(r, "5/5 sentences translated correctly"));
     CHECK(answers(r).empty());
-    CHECK(lines_of(r.err).size() == 14);  // what it runs on; steps 1, 10, ... 100
+    CHECK(lines_of(r.err).size() == 5);  // what it runs on, memory; steps 1, 5, 100
     CHECK(lines_of(r.err)[0].starts_with("toy_translate: "));
-    CHECK(losses(r).size() == 11);
+    CHECK(losses(r).size() == 3);
 }
 
 TEST_CASE("toy_translate learns six Spanish sentences, and shows unseen ones", "[apps][toy_translate]") {
@@ -238,7 +242,7 @@ TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else",
     };
     const Result first = seeded("7", "PLAINGRAD_THREADS=1");
     INFO(first.err);
-    CHECK(losses(first).size() == 10);
+    CHECK(losses(first).size() == 3);
     for (const char* env : {"PLAINGRAD_THREADS=1", "PLAINGRAD_THREADS=3", "PLAINGRAD_ISA=baseline"}) {
         const Result again = seeded("7", env);
         CAPTURE(env);
@@ -246,7 +250,7 @@ TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else",
         CHECK(again.out == first.out);
     }
     const Result other = seeded("8", "PLAINGRAD_THREADS=1");
-    CHECK(losses(other).size() == 10);
+    CHECK(losses(other).size() == 3);
     CHECK(losses(other)[0] != losses(first)[0]);
 }
 

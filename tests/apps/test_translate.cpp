@@ -209,7 +209,7 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
             "--context 200");
     refused(1, train({f.data, "--save", en}), en);
     refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
-    refused(2, train({f.data}), "--save FOLDER is needed");
+    refused(2, train({f.data}), "--save FOLDER is missing");
     refused(2, train({f.data, "--save", f.run, "--validation", "a,"}), "--validation takes SOURCE,TARGET");
     refused(2, train({f.data, "--save", f.run, "--heads", "3"}),
             "--d-model 128 must be a multiple of --heads 3");
@@ -248,8 +248,8 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     }
     put(last, before);
     refused(1, translate(f.train({"--save", f.run})), "there is a run in this folder already");
-    refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges can't be given again");
-    refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save can't be given again");
+    refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges cannot be given again");
+    refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save cannot be given again");
     put(f.data, pairs() + "one\teins\n");
     refused(1, train({"--resume", f.run}), "it can only continue with the same");
     put(f.data, pairs());

@@ -38,7 +38,7 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     const kit::Objective objective = objective_of(x, [](int64_t) {});
     kit::Run run(folder, {.parameters = {{"x", x}}},
                  {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
-                 {.objective = objective, .plain_lines_every = 1000});
+                 {.objective = objective});
     try {
         while (run.next()) {
             run.learn(objective.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
@@ -48,14 +48,15 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
                 run.validated(validation_loss());
         }
         run.finish();
-    } catch (const kit::Interrupted&) {
+    } catch (const kit::Ended&) {
     }
     return run.losses.size();
 }
 
 }  // namespace
 
-TEST_CASE("watch: a line for the first step and the last, and for each validation", "[kit][training]") {
+TEST_CASE("watch: a line for the first step, the fifth and the last, and for each validation",
+          "[kit][training]") {
     std::vector<double> losses = {5, 2, 1, 3};
     const Words lines = lines_of(printed_by([&] {
         train(7, [&] {
@@ -66,10 +67,10 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
     }));
     REQUIRE(lines.size() == 8);
     CHECK(lines[0].starts_with("memory: weights "));
-    CHECK(lines[1].starts_with("speed: "));
-    CHECK(lines[2].starts_with("step 1/7  loss 0.000000"));
-    CHECK(lines[3] == "step 2  validation loss 3.0000");
-    CHECK(lines[4] == "step 4  validation loss 1.0000");
+    CHECK(lines[1].starts_with("step 1/7  loss 0.000000"));
+    CHECK(lines[2] == "step 2  validation loss 3.0000");
+    CHECK(lines[3] == "step 4  validation loss 1.0000");
+    CHECK((lines[4].starts_with("step 5/7  loss ") && contains(lines[4], " left")));
     CHECK(lines[5] == "step 6  validation loss 2.0000  (not better)");
     CHECK(lines[6].starts_with("step 7/7  loss "));
     CHECK(lines[7] == "step 7  validation loss 5.0000  (not better)");
@@ -151,28 +152,13 @@ TEST_CASE("watch: after a run the signals do again what they usually do", "[kit]
     }
 }
 
-TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit][training]") {
+TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    nn::Adam adam({{"x", x}});
-    const nn::DataParallel parallel(adam.parameters());
-    std::vector<int64_t> tried;
+    const std::vector<nn::NamedParameter> parameters = {{"x", x}};
+    const nn::DataParallel parallel(parameters);
     kit::RunPlan plan;
-    plan.objective = objective_of(x, [&](int64_t step) { tried.push_back(step); });
-    const auto printed = [&] {
-        return printed_by(
-            [&] { kit::print_plan(parallel, adam.parameters(), plan, false, 7, 100, 1'000'000'000'000); });
-    };
-    const Words lines = lines_of(printed());
-    REQUIRE(lines.size() == 2);
-    CHECK(lines[0] == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB");
-    CAPTURE(lines[1]);
-    CHECK(tried[0] == 8);
-    CHECK_FALSE(x.tensor().has_grad());
-    REQUIRE(lines[1].starts_with("speed: "));
-    std::string speed = lines[1].substr(7, lines[1].find(" tokens/s; 100 steps: ") - 7);
-    std::erase(speed, ',');
-    CHECK(seconds_of(lines[1].substr(lines[1].find("steps: ") + 7)) * std::stod(speed) ==
-          Approx(24e12).epsilon(0.1));
+    const auto printed = [&] { return printed_by([&] { kit::print_memory(parallel, parameters, plan); }); };
+    CHECK(printed() == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB\n");
     plan.frozen = 1e6;  // needs memory for the weight itself only
     CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
                                                       : "memory: weights 4 MiB, gradients 0, optimizer 0, "));
@@ -181,38 +167,12 @@ TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit]
     CHECK(contains(printed(), ", activations about 1: 1 MiB\n"));
     plan.activations = 1e18;
     CHECK_THROWS_AS(printed(), autograd::Error);
-}
-
-TEST_CASE("plan: the time in which a batch is made is not measured", "[kit][training]") {
-    const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    const std::vector<nn::NamedParameter> parameters = {{"x", x}};
-    const nn::DataParallel parallel(parameters);
-    std::vector<int64_t> tried;
-    kit::RunPlan plan;
-    plan.objective = objective_of(x, [&](int64_t step) {
-        tried.push_back(step);
-        usleep(step == 8 ? 1'100'000 : 0);  // longer than the plan measures
-    });
-    printed_by([&] { kit::print_plan(parallel, parameters, plan, false, 7, 10, 10); });
-    CHECK(tried == std::vector<int64_t>{8, 9, 10, 11});
-}
-
-TEST_CASE("plan: how many parts and processes there are", "[kit][training]") {
-    const nn::Parameter x(Tensor::from({2}, {5, -5}));
     OfTwo team;
-    kit::RunPlan plan;
-    plan.objective = objective_of(x, [](int64_t) {});
-    for (const int64_t parts : {3, 4}) {
-        const std::vector<nn::NamedParameter> parameters = {{"x", x}};
-        const nn::DataParallel parallel(parameters, team, parts);
-        const Words lines =
-            lines_of(printed_by([&] { kit::print_plan(parallel, parameters, plan, false, 0, 10, 10); }));
-        REQUIRE(lines.size() == 2);
-        CAPTURE(lines[1]);
-        CHECK(lines[0].starts_with("memory of each process: weights 0 MiB"));
-        CHECK(contains(lines[0], ", sums over parts 0, "));
-        CHECK(lines[1].starts_with(autograd::join(parts, " parts in 2 processes; speed: ")));
-    }
+    plan.activations = 3e6;
+    const nn::DataParallel shared(parameters, team, 3);
+    const std::string each = printed_by([&] { kit::print_memory(shared, parameters, plan); });
+    CHECK(each.starts_with("memory of each process: weights 0 MiB"));
+    CHECK(contains(each, ", sums over parts 0, activations about 1: 1 MiB\n"));
 }
 
 TEST_CASE("plan: weights that are only used must fit into memory", "[kit]") {
@@ -226,30 +186,33 @@ TEST_CASE("plan: weights that are only used must fit into memory", "[kit]") {
     }
 }
 
-TEST_CASE("progress: plain lines for the first step, every so many, and the last", "[kit][training]") {
+TEST_CASE("progress: plain lines for the first step, the first estimate, each hundredth, and the last",
+          "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
-        kit::Progress progress(11, 4);
-        for (int64_t step = 1; step <= 11; ++step) {
+        kit::Progress progress(250);
+        for (int64_t step = 1; step <= 250; ++step) {
             progress.update(step, 1.0 / static_cast<double>(step), 100);
             if (step == 5)
                 progress.note("a note");
         }
     }));
-    REQUIRE(lines.size() == 5);
-    CHECK(lines[0].starts_with("step  1/11  loss 1.000000  "));
-    CHECK(lines[1].starts_with("step  4/11  loss 0.250000  "));
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[0].starts_with("step   1/250  loss 1.000000  "));
+    CHECK(lines[1].starts_with("step   5/250  loss 0.200000  "));
     CHECK(lines[2] == "a note");
-    CHECK(lines[3].starts_with("step  8/11  loss 0.125000  "));
-    CHECK(lines[4].starts_with("step 11/11  loss 0.090909  "));
-    for (const std::size_t i : {0u, 1u, 3u, 4u})
+    CHECK(lines[3].starts_with("step 100/250  loss 0.010000  "));
+    CHECK(lines[4].starts_with("step 200/250  loss 0.005000  "));
+    CHECK(lines[5].starts_with("step 250/250  loss 0.004000  "));
+    for (const std::size_t i : {0u, 1u, 3u, 4u, 5u})
         CHECK(contains(lines[i], " tokens/s  0 s"));
-    CHECK(contains(lines[3], " left"));
-    CHECK_FALSE((contains(lines[1], " left") || contains(lines[4], " left")));
+    for (const std::size_t i : {1u, 3u, 4u})
+        CHECK(contains(lines[i], " left"));
+    CHECK_FALSE((contains(lines[0], " left") || contains(lines[5], " left")));
 }
 
 TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
-        kit::Progress progress(20, 10, 13);
+        kit::Progress progress(20, 13);
         for (int64_t step = 14; step <= 17; ++step)
             progress.update(step, 1, 100);
     }));
@@ -257,23 +220,12 @@ TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][t
     CHECK(lines[0].starts_with("step 14/20  "));
 }
 
-TEST_CASE("progress: a line for every step, if none are to be left out", "[kit][training]") {
-    for (const auto& [every, count] : {std::pair<int64_t, std::size_t>{0, 5}, {1, 5}, {2, 4}}) {
-        const Words lines = lines_of(printed_by([of = every] {
-            kit::Progress progress(5, of);
-            for (int64_t step = 1; step <= 5; ++step)
-                progress.update(step, 1, 100);
-        }));
-        CHECK(lines.size() == count);
-    }
-}
-
 TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][training]") {
     const int64_t steps = 1'000'000'000'000, tokens = 1'000'000;
     // A run that is resumed counts its own steps: those before took no time of it.
     for (const int64_t done : {int64_t{0}, int64_t{1'000'000'000}}) {
         const Words lines = lines_of(printed_by([=] {
-            kit::Progress progress(done + steps, 10, done);
+            kit::Progress progress(done + steps, done);
             for (int64_t step = 1; step <= 10; ++step)
                 progress.update(done + step, 1, tokens);
         }));
@@ -288,7 +240,7 @@ TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][trainin
 
 TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above it", "[kit][training]") {
     const std::string text = shown_by([] {
-        kit::Progress progress(2, 1);
+        kit::Progress progress(2);
         progress.note("before");       // no line to clear
         progress.update(2, 0.5, 100);  // the last one is always drawn
         progress.note("between");
@@ -302,7 +254,7 @@ TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above i
     CHECK(text.ends_with("\033[K\r\n"));  // the line is ended
     CHECK(contains(text, "█"));
     const std::string ended = shown_by([] {
-        kit::Progress progress(1, 1);
+        kit::Progress progress(1);
         progress.update(1, 0.5, 100);
         progress.note("twice");
         progress.note("after");
@@ -314,7 +266,7 @@ TEST_CASE("progress: the losses of the run so far are a curve, as wide as there 
     const auto shown = [](int64_t done, unsigned short columns) {
         return shown_by(
             [done] {
-                kit::Progress progress(24, 1, done);
+                kit::Progress progress(24, done);
                 for (int64_t step = done + 1; step <= 24; ++step) {
                     if (step == 13)
                         usleep(60'000);  // then the line is drawn again
@@ -333,24 +285,4 @@ TEST_CASE("progress: the losses of the run so far are a curve, as wide as there 
         for (std::string line; std::getline(drawn, line, '\r');)
             CHECK(kit::columns(line.substr(0, line.find("\033[K"))) < columns);
     }
-}
-
-TEST_CASE("loading: a line for a large model, on a terminal, that goes away at the end or with an error",
-          "[kit]") {
-    const auto read = [](const std::vector<int64_t>& moments, int64_t all) {
-        return [=] {
-            const std::function<void(int64_t, int64_t)> progress = kit::loading("a\033model");
-            for (const int64_t done : moments)
-                if (progress)
-                    progress(done, all);
-        };
-    };
-    const int64_t large = 20'000'000;
-    CHECK(printed_by(read({0, large}, large)).empty());  // no terminal
-    CHECK(shown_by(read({0, 5'000'000, 9'999'999}, 9'999'999)).empty());
-    const std::string line = "\ra?model: 0 of 20 million numbers\033[K", gone = "\r\033[K";
-    CHECK(shown_by(read({0, large}, large)) == line + gone);
-    CHECK(shown_by(read({0}, large)) == line + gone);                    // as after an error: it is destroyed
-    CHECK(shown_by(read({0, 6'000'000, large}, large)) == line + gone);  // drawn too soon after the first
-    CHECK(shown_by(read({10'000'000}, 10'000'000)).empty());             // read at once
 }

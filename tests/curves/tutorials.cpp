@@ -51,7 +51,7 @@ double step(nn::Adam& adam, const Tensor& loss) {
     loss.backward();
     adam.step();
     if (kit::interrupted())
-        throw kit::Interrupted{};
+        throw kit::Ended{128 + SIGINT};
     return static_cast<double>(loss.item());
 }
 

@@ -143,7 +143,6 @@ void talk(const Labeller& l) {
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
         predict(l, {{"", text, where}});
     }};
-    prompt.tabs = l.reads_pairs();
     const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
     prompt.commands = {kit::attention_command(l.model, names, [&](const std::string& text) {
         const auto [ids, types, is_cut] = l.encode(text);

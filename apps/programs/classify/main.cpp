@@ -93,8 +93,6 @@ void train_command(kit::Options& options) {
     if (s.run.resume.empty())
         check_from(options, s);
     const models::RunFolder folder("classify", s.run, options);
-    if (!s.from.empty())
-        kit::check_base(folder, s.from, "--from FOLDER");
     train_on(s.files.at(0), s, folder);
 }
 

@@ -200,8 +200,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
                   .report_model = report_model(l, corpus),
                   .objective = objective_of(l, s, batch),
-                  .pretrained = !s.from.empty(),
-                  .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
+                  .pretrained = !s.from.empty()});
     while (run.next()) {
         run.learn();
         if (s.patience > 0 && run.validates())

@@ -143,8 +143,6 @@ void train_command(kit::Options& options) {
     if (s.run.resume.empty())
         check_new(options, s);
     const models::RunFolder folder("generate", s.run, options);
-    if (s.is_further())
-        kit::check_base(folder, s.words[0], "MODEL");
     const std::vector<kit::File> files =
         s.is_further()
             ? kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes || reads_bytes(s.words[0]))

@@ -52,7 +52,7 @@ static void use_preset(TrainSettings& s, const kit::Options& given) {
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("FILE...", "texts to learn from; the first may be the folder of a model to train further",
-                 s.words, {}, kit::Options::Rest::model_and_files);
+                 s.words, {}, kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options.add("--lines", "each line is a separate text, such as a name", s.lines);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL; a new model is one of bytes",

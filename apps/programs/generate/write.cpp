@@ -66,18 +66,18 @@ kit::Measured score(const models::LanguageModel& model, const Sequence& text, in
     const auto ignored = static_cast<int32_t>(model.config.vocabulary);
     const int64_t all = std::ssize(text) - 1;  // predictions: number i is of token i + 1
     const int64_t more = (std::max<int64_t>(0, all - context) + stride - 1) / stride;
-    const auto loss_of = [&](int64_t window) {
+    std::vector<kit::Examples> windows;
+    for (int64_t window = 0; window <= more; ++window) {
         const int64_t end = std::min(all, context + window * stride),
                       begin = std::max<int64_t>(0, end - context);
         const int64_t done = window == 0 ? 0 : context + (window - 1) * stride;
         const auto first = text.begin() + begin, last = text.begin() + end;
         Sequence targets(first + 1, last + 1);
         std::fill(targets.begin(), targets.begin() + (done - begin), ignored);
-        return nn::StepLoss{model.loss(Tokens(1, end - begin, {first, last}), Tokens(1, end - begin, targets),
-                                       nn::Mode::eval(), {.ignore = ignored}),
-                            end - begin, end - done};
-    };
-    return kit::measure(1 + more, loss_of, nn::alone());
+        windows.push_back(
+            {{Tokens(1, end - begin, {first, last})}, Tokens(1, end - begin, std::move(targets), ignored)});
+    }
+    return kit::measure(kit::objective_of(model), windows);
 }
 
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {

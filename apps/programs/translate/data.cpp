@@ -135,12 +135,10 @@ Batches::Step Batches::operator()(int64_t step) {
 
 double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
                  int64_t batch_tokens) {
-    const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
-    const auto loss_of = [&](int64_t i) {
-        const models::Batch batch = corpus.batch(batches[static_cast<std::size_t>(i)]);
-        return models::teacher_forcing(model, batch, nn::Mode::eval());
-    };
-    return kit::measure(std::ssize(batches), loss_of, team).nats;
+    std::vector<kit::Examples> batches;
+    for (const auto& batch : corpus.batches({.batch_tokens = batch_tokens, .shuffle = false}))
+        batches.push_back(kit::examples_of(corpus.batch(batch)));
+    return kit::measure(kit::objective_of(model), batches, team).nats;
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,

@@ -102,11 +102,8 @@ void translate_lines(const models::Translator& translator, const PipeOptions& op
 void talk(const models::Translator& translator, const PipeOptions& options) {
     const models::text::Tokenizer& tokenizer = translator.tokenizer;
     const models::TranslationOptions& o = options.translation;
-    kit::Prompt prompt = kit::prompt_of({.model = translator.model,
-                                         .source = tokenizer,
-                                         .target = tokenizer,
-                                         .search = {.beam = o.beam, .alpha = o.alpha, .k = 0},
-                                         .ends = true});
+    kit::Prompt prompt = kit::prompt_of(translator.model, tokenizer, tokenizer,
+                                        {.beam = o.beam, .alpha = o.alpha, .k = 0}, true);
     prompt.read = [&](const std::string& line) {
         const std::vector<int32_t> ids = tokenizer.encode(line);
         const kit::Labels pieces = tokenizer.pieces(line);

@@ -26,7 +26,7 @@ void check_files(const Settings& s) {
 void check_settings(const Settings& s) {
     check_files(s);
     kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
-                     "--save FOLDER is needed: the model is kept there");
+                     "--save FOLDER is missing: the trained model is written there");
     kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
                      s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
@@ -224,10 +224,8 @@ private:
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .files = s.average + 3,
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
-                .validates = validation.has_value(),
                 .report_model = report_model(),
                 .objective = kit::objective_of(
                     model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
