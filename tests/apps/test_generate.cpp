@@ -77,7 +77,7 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(contains(lines_of(r.err)[0], family == "gpt2" ? ": GPT2LMHeadModel, 1 file, 0.1 MiB of F32"
                                                             : ": LlamaForCausalLM, 1 file, 0.1 MiB of F32"));
 
-        // Its weights are packed (nn/packing.h), which changes no bit; in bf16, other products.
+        // Its weights are packed (autograd/weight.h), which changes no bit; in bf16, other products.
         const Result rounded =
             ran({folder.path, "--prompt", prompt, "--tokens", "30", "--precision", "bf16"});
         CHECK(rounded.status == 0);
