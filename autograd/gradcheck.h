@@ -18,9 +18,10 @@
 namespace plaingrad::autograd {
 
 struct GradcheckOptions {
-    double eps = kRealIsDouble ? 1e-6 : 1e-2;   // step of the central difference
-    double atol = kRealIsDouble ? 1e-5 : 1e-2;  // |analytic - numeric| <= atol + rtol |numeric|
-    double rtol = kRealIsDouble ? 1e-3 : 2e-2;
+    bool in_double = kRealIsDouble;         // for which precision the next three are
+    double eps = in_double ? 1e-6 : 1e-2;   // step of the central difference
+    double atol = in_double ? 1e-5 : 1e-2;  // |analytic - numeric| <= atol + rtol |numeric|
+    double rtol = in_double ? 1e-3 : 2e-2;
     bool may_be_zero = false;  // otherwise an input whose gradient is 0 everywhere fails the check
     uint64_t seed = 1;         // of the random upstream gradient
 };
