@@ -69,8 +69,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const auto packed_in = [](const Writer& w) {
         for (const nn::NamedParameter& p : nn::parameters(w.model))
             if (p.is_matrix)
-                return is_packed(p.tensor) ? std::optional(p.tensor.memory()->form.precision)
-                                           : std::nullopt;
+                return is_packed(p.tensor) ? std::optional(p.tensor.memory()->form.precision) : std::nullopt;
         return std::optional<Precision>();
     };
     for (const Precision precision : {Precision::float32, Precision::bf16}) {
