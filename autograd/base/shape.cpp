@@ -39,6 +39,8 @@ Shape Shape::without(int dim) const {
     return Shape(sizes, rank_ - 1);
 }
 
+bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
     const int rank = std::max(a.rank(), b.rank());
     int64_t sizes[Shape::kMaxRank];

@@ -31,7 +31,7 @@ public:
     const int64_t* begin() const { return sizes_; }
     const int64_t* end() const { return sizes_ + rank_; }
 
-    bool operator==(const Shape&) const = default;
+    friend bool operator==(const Shape& a, const Shape& b);
 
 private:
     int rank_ = 0;
