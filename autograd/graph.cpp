@@ -13,7 +13,7 @@ namespace plaingrad::autograd {
 
 static std::atomic<uint64_t> nodes_made = 0, walks_made = 0;
 
-Node::Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents)
+Node::Node(const char* op, const Shape& shape, std::vector<std::shared_ptr<Node>> parents)
     : op_(op), number_(++nodes_made), leaf_(parents.empty()), shape_(shape), parents_(std::move(parents)) {}
 
 Tensor Node::grad() const { return Tensor(shape_, grad_); }
@@ -33,7 +33,7 @@ kernels::Out Node::open_grad() {
 }
 
 void Node::add_grad(const Tensor& grad) {
-    if (!has_grad() && grad.storage_->references == 1)
+    if (!has_grad() && grad.storage_.use_count() == 1)
         grad_ = grad.storage_;
     else
         sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // copies the first, adds later ones
@@ -42,7 +42,7 @@ void Node::add_grad(const Tensor& grad) {
 // Destroying a node drops its parents and its closure's tensors, and with them other nodes. Recursive
 // destruction would overflow the stack on a long chain, so nodes are queued and the outermost call empties
 // the queue.
-void Node::release(Node* node) {
+void Node::destroy(Node* node) {
     thread_local Node* queue = nullptr;
     thread_local bool working = false;
     node->next_ = std::exchange(queue, node);
@@ -56,32 +56,32 @@ void Node::release(Node* node) {
 
 // The root and every node that it depends on. They are sorted by number, largest first: a consumer has a
 // larger number than what it consumes, so each gradient is complete before its node runs.
-std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
+std::vector<std::shared_ptr<Node>> Node::reachable(const std::shared_ptr<Node>& root) {
     const uint64_t walk = ++walks_made;
-    std::vector<Ref<Node>> nodes = {root};
+    std::vector<std::shared_ptr<Node>> nodes = {root};
     root->seen_ = walk;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         check(!nodes[i]->used_, "[backward] this part of the graph was used up by an earlier backward; ",
               "run forward again, or add the losses and call backward once");
         // push_back may reallocate `nodes`; parents_ belongs to the Node, which stays put.
-        for (const Ref<Node>& parent : nodes[i].get()->parents_) {
+        for (const auto& parent : nodes[i]->parents_) {
             if (std::exchange(parent->seen_, walk) != walk)
                 nodes.push_back(parent);
         }
     }
     std::sort(nodes.begin(), nodes.end(),
-              [](const Ref<Node>& a, const Ref<Node>& b) { return a->number_ > b->number_; });
+              [](const auto& a, const auto& b) { return a->number_ > b->number_; });
     return nodes;
 }
 
-void Node::backward(const Ref<Node>& root, const Tensor& start) {
+void Node::backward(const std::shared_ptr<Node>& root, const Tensor& start) {
     const Real* const from = start.data();  // throws for an empty one, before anything has changed
-    std::vector<Ref<Node>> nodes = reachable(root);
+    std::vector<std::shared_ptr<Node>> nodes = reachable(root);
     sum_to(start.shape(), from, start.shape(), 1, root->open_grad());  // adds, if a leaf has a gradient
 
     const NoGrad no_grad;
     try {
-        for (Ref<Node>& node : nodes) {  // outputs before inputs
+        for (auto& node : nodes) {  // outputs before inputs
             if (node->has_work())
                 OpWatch::around(*node, [&] { node->run(node->take_grad()); });  // inspect.h: finds a NaN
             node->use_up();  // frees what it saved before the remaining nodes run
@@ -89,7 +89,7 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
         }
     } catch (...) {
         // Some gradients are incomplete: another backward must not add to them.
-        for (const Ref<Node>& node : nodes)
+        for (const auto& node : nodes)
             if (node)
                 node->use_up();
         throw;
@@ -98,8 +98,8 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
 
 // A leaf has no inputs, and inputs may have been frozen after forward.
 bool Node::has_work() const {
-    return has_grad() && std::any_of(parents_.begin(), parents_.end(),
-                                     [](const Ref<Node>& input) { return input.get()->wanted_; });
+    return has_grad() &&
+           std::any_of(parents_.begin(), parents_.end(), [](const auto& input) { return input->wanted_; });
 }
 
 // The only handle, so that its memory can be passed on.
@@ -122,7 +122,7 @@ void GradSink::pass(const Tensor& dout) const {
         node_->add_grad(dout);
 }
 
-Saved::Saved(Ref<Storage> storage, const Shape& shape)
+Saved::Saved(std::shared_ptr<Storage> storage, const Shape& shape)
     : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}
 
 const Real* Saved::data() const {
@@ -136,19 +136,20 @@ Tensor Saved::tensor() const {
     return Tensor(shape_, storage_);
 }
 
-Tensor Node::attach(Tensor out, Ref<Node> node) {
+Tensor Node::attach(Tensor out, std::unique_ptr<Node> node) {
     if (out.numel() <= kShown)
         node->value_ = out.storage_;
     if (const OpWatch* watch = OpWatch::active())
         node->layer = watch->layer();
-    out.node_ = std::move(node);
+    out.node_ = std::shared_ptr<Node>(node.release(), destroy);
     return out;
 }
 
-std::vector<Ref<Node>> Node::parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs) {
+std::vector<std::shared_ptr<Node>> Node::parents_of(const char* op, const Tensor& out,
+                                                    List<const Tensor*> inputs) {
     if (OpWatch* watch = OpWatch::active())
         watch->see(op, out, inputs);
-    std::vector<Ref<Node>> parents;
+    std::vector<std::shared_ptr<Node>> parents;
     if (!NoGrad::active())
         for (const Tensor* input : inputs)
             if (input->needs_grad())

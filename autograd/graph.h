@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "autograd/base/kinds.h"
 #include "autograd/base/list.h"
 #include "autograd/base/shape.h"
 #include "autograd/storage.h"
@@ -26,16 +28,16 @@ struct Out;
 class Tensor;
 
 // One operation's place in the graph, or a leaf's.
-class Node : public Counted {
+class Node {
 public:
     // op: its name in ops.h, a literal; "leaf" for a leaf.
-    Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents);
+    Node(const char* op, const Shape& shape, std::vector<std::shared_ptr<Node>> parents);
     virtual ~Node() = default;
 
     // ---- for inspection (inspect.h)
     const char* op() const { return op_; }
     const Shape& shape() const { return shape_; }
-    const std::vector<Ref<Node>>& parents() const { return parents_; }
+    const std::vector<std::shared_ptr<Node>>& parents() const { return parents_; }
     // The result, if it has so few elements that a picture of the graph can show them; else empty.
     Tensor value() const;
     static constexpr int64_t kShown = 8;
@@ -59,11 +61,11 @@ public:
     void add_grad(const Tensor& grad);
 
     // ---- for with_backward (op.h): the nodes of the inputs that need a gradient; and `out` with this node
-    static std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs);
-    static Tensor attach(Tensor out, Ref<Node> node);
+    static std::vector<std::shared_ptr<Node>> parents_of(const char* op, const Tensor& out,
+                                                         List<const Tensor*> inputs);
+    static Tensor attach(Tensor out, std::unique_ptr<Node> node);
 
-    static void release(Node* node);
-    static void backward(const Ref<Node>& root, const Tensor& start);
+    static void backward(const std::shared_ptr<Node>& root, const Tensor& start);
 
 protected:
     virtual void run(const Tensor&) {}  // an op's backward
@@ -73,15 +75,16 @@ private:
     bool has_work() const;
     Tensor take_grad();
     void use_up();
-    static std::vector<Ref<Node>> reachable(const Ref<Node>& root);
+    static void destroy(Node* node);
+    static std::vector<std::shared_ptr<Node>> reachable(const std::shared_ptr<Node>& root);
 
     const char* const op_;
     const uint64_t number_;
     const bool leaf_;
     Shape shape_;
-    std::vector<Ref<Node>> parents_;
-    Ref<Storage> value_;
-    Ref<Storage> grad_;
+    std::vector<std::shared_ptr<Node>> parents_;
+    std::shared_ptr<Storage> value_;
+    std::shared_ptr<Storage> grad_;
     bool wanted_ = true;
     bool used_ = false;     // backward has run through it
     uint64_t seen_ = 0;     // the last walk that found it
@@ -92,7 +95,7 @@ private:
 // since. It holds the input's node, not its elements.
 class GradSink {
 public:
-    explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
+    explicit GradSink(std::shared_ptr<Node> node) : node_(std::move(node)) {}
     explicit operator bool() const { return node_ && node_->is_wanted(); }
     // Where to write; nullptr if this sink is empty. Call it once for each contribution, right before writing
     // all of it.
@@ -102,40 +105,50 @@ public:
     void pass(const Tensor& dout) const;
 
 private:
-    Ref<Node> node_;
+    std::shared_ptr<Node> node_;
 };
 
 // Elements that backward will need. Reading them throws Error if they were changed in the meantime.
 class Saved {
 public:
-    Saved(Ref<Storage> storage, const Shape& shape);
+    Saved(std::shared_ptr<Storage> storage, const Shape& shape);
     const Shape& shape() const { return shape_; }
     int64_t numel() const { return shape_.numel(); }
     const Real* data() const;
     Tensor tensor() const;  // outside of the graph
 
 private:
-    Ref<Storage> storage_;
+    std::shared_ptr<Storage> storage_;
     Shape shape_;
     uint32_t version_;
 };
 
-// A per-thread flag, on while an object of type `Switch` exists. Switch derives from ThreadSwitch<Switch>
-// (CRTP).
-template <class Switch>
+// A value for this thread, while an object of type `Switch` exists; the innermost one counts. Switch derives
+// from ThreadSwitch<Switch> (CRTP): a flag, or with a T another kind of value. Without any object it is T().
+template <class Switch, class T = bool>
 class ThreadSwitch {
 public:
-    ThreadSwitch() { ++count_; }
-    ~ThreadSwitch() { --count_; }
+    explicit ThreadSwitch(T value = true) : before_(std::exchange(active_, value)) {}
+    ~ThreadSwitch() { active_ = before_; }
     ThreadSwitch(const ThreadSwitch&) = delete;
     ThreadSwitch& operator=(const ThreadSwitch&) = delete;
-    static bool active() { return count_ > 0; }
+    static T active() { return active_; }
 
 private:
-    inline static thread_local int64_t count_ = 0;  // of the objects, which may end in any order
+    inline static thread_local T active_ = T();
+    const T before_;
 };
 
 // While a NoGrad exists, ops on this thread create no nodes, so evaluation keeps nothing for backward.
 struct NoGrad : ThreadSwitch<NoGrad> {};
+
+// While a UsePrecision exists, ops on this thread multiply in its precision. Without any, that is float32. An
+// op reads it once, on the thread that calls it, and its backward does as forward did.
+//
+//     const UsePrecision bf16(Precision::bf16);
+//     const Tensor y = linear(x, weight);
+struct UsePrecision : ThreadSwitch<UsePrecision, Precision> {
+    using ThreadSwitch::ThreadSwitch;
+};
 
 }  // namespace plaingrad::autograd

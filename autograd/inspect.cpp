@@ -50,7 +50,7 @@ const char* instruction_set() { return kernels::cpu().name; }
 void print_graph(const Tensor& root, std::ostream& out, int lines) {
     check(root.needs_grad(), "[print_graph] nothing here needs a gradient: there is no graph");
     struct Line {
-        Ref<Node> node;
+        std::shared_ptr<Node> node;
         std::string indent, branch;
     };
     std::vector<Line> waiting = {{root.node(), "", ""}};
@@ -71,7 +71,7 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
             print_numbers(out, value);
         out << '\n';
         const char* const below = line.branch.empty() ? "" : line.branch == "└ " ? "  " : "│ ";
-        const std::vector<Ref<Node>>& parents = line.node->parents();
+        const std::vector<std::shared_ptr<Node>>& parents = line.node->parents();
         for (std::size_t i = parents.size(); i-- > 0;)
             waiting.push_back({parents[i], line.indent + below, i + 1 == parents.size() ? "└ " : "├ "});
     }
@@ -81,7 +81,7 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
 
 void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
-const std::string* OpWatch::name_of(const Ref<Node>& node) const {
+const std::string* OpWatch::name_of(const std::shared_ptr<Node>& node) const {
     for (const auto& [parameter, name] : names_)
         if (node && parameter == node)
             return &name;
@@ -110,7 +110,7 @@ void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tenso
 }
 
 void NanGuard::after_backward(const Node& node) {
-    for (const Ref<Node>& input : node.parents()) {
+    for (const std::shared_ptr<Node>& input : node.parents()) {
         const int64_t bad = input->has_grad() ? first_bad(input->grad()) : -1;
         if (bad < 0)
             continue;

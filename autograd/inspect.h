@@ -29,24 +29,22 @@ void print_graph(const Tensor& root);  // to standard output
 // Of several, the one that was made last sees them, until it ends.
 //
 // Parameters identify a layer. An op without any is attributed to the module of the layer that ran before it.
-class OpWatch {
+class OpWatch : ThreadSwitch<OpWatch, OpWatch*> {
 public:
-    OpWatch() : before_(std::exchange(active_, this)) {}
+    OpWatch() : ThreadSwitch(this) {}
     // parameters: of anything with a name and a tensor, as nn::NamedParameter.
     template <class Named>
     explicit OpWatch(const std::vector<Named>& parameters) : OpWatch() {
         for (const Named& parameter : parameters)
             names_.emplace_back(parameter.tensor.node(), parameter.name);
     }
-    virtual ~OpWatch() { active_ = before_; }
+    virtual ~OpWatch() = default;
 
     // Inside a composite op: while a Pause exists, nothing is seen.
     struct Pause : ThreadSwitch<Pause> {};
-    OpWatch(const OpWatch&) = delete;
-    OpWatch& operator=(const OpWatch&) = delete;
 
     // ---- for graph.cpp, and for those who see
-    static OpWatch* active() { return Pause::active() ? nullptr : active_; }
+    static OpWatch* active() { return Pause::active() ? nullptr : ThreadSwitch::active(); }
     // Runs the backward of a node, of which only the whole is seen.
     template <class Run>
     static void around(const Node& node, const Run& run) {
@@ -60,13 +58,11 @@ public:
     void see(const char* op, const Tensor& out, List<const Tensor*> inputs);
     virtual void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) = 0;
     virtual void after_backward(const Node& node) = 0;
-    const std::string* name_of(const Ref<Node>& node) const;
+    const std::string* name_of(const std::shared_ptr<Node>& node) const;
     const std::string& layer() const { return layer_; }  // of the op that ran last
 
 private:
-    inline static thread_local OpWatch* active_ = nullptr;
-    OpWatch* before_;
-    std::vector<std::pair<Ref<Node>, std::string>> names_;  // of parameters
+    std::vector<std::pair<std::shared_ptr<Node>, std::string>> names_;  // of parameters
     std::string layer_, last_layer_;  // of the op that ran last; the last that had parameters of its own
 };
 

@@ -37,9 +37,9 @@ namespace plaingrad::autograd {
 namespace detail {
 
 template <class Backward>
-class OpNode final : public Node {  // the closure lives inside the node: one allocation an op
+class OpNode final : public Node {  // the closure lives inside the node
 public:
-    OpNode(const char* op, const Shape& shape, std::vector<Ref<Node>> parents, Backward backward)
+    OpNode(const char* op, const Shape& shape, std::vector<std::shared_ptr<Node>> parents, Backward backward)
         : Node(op, shape, std::move(parents)), backward_(std::move(backward)) {}
 
 private:
@@ -56,10 +56,11 @@ private:
 // `out.save()` instead.
 template <class Backward>
 Tensor with_backward(const char* op, Tensor out, List<const Tensor*> inputs, Backward backward) {
-    std::vector<Ref<Node>> parents = Node::parents_of(op, out, inputs);
+    std::vector<std::shared_ptr<Node>> parents = Node::parents_of(op, out, inputs);
     if (parents.empty())
         return out;
-    Ref<Node> node(new detail::OpNode<Backward>(op, out.shape(), std::move(parents), std::move(backward)));
+    auto node =
+        std::make_unique<detail::OpNode<Backward>>(op, out.shape(), std::move(parents), std::move(backward));
     return Node::attach(std::move(out), std::move(node));
 }
 

@@ -59,7 +59,7 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 // ---------------------------------------------------------------------------------------- products
 
 // Every op that multiplies matrices does so in the precision of the thread: float32 unless a
-// UsePrecision (base/kinds.h) says bf16. That rounds both factors of each product, forward and backward.
+// UsePrecision (graph.h) says bf16. That rounds both factors of each product, forward and backward.
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).
@@ -137,19 +137,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-// activation(linear(x, weight, bias), f)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
-// linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f);
-
 // activation(g, f) * u for x = g | u, columns side by side: (..., 2*N) -> (..., N). The gated linear unit of
 // Dauphin et al. 2017, with any activation.
 Tensor glu(const Tensor& x, Activation f);
-// linear(glu(linear(x, w1, b1), f), w2, b2), keeping only the first layer's output for backward. With silu it
-// is SwiGLU (Shazeer 2020, equation 6): w1 = gate | up, as one product computes both.
-Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f);
+// linear(activation(linear(x, w1, b1), f), w2, b2), keeping one tensor of the hidden size for backward
+// gated: linear(glu(linear(x, w1, b1), f), w2, b2), keeping only the first layer's output. With silu it is
+// SwiGLU (Shazeer 2020, equation 6): w1 = gate | up, as one product computes both.
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f, bool gated = false);
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
 // processes a few hundred rows at a time and computes their gradients already in forward. So with bf16 the

@@ -12,8 +12,7 @@ Tensor embedding(const Tensor& table, const Tokens& ids) {
     const int64_t v = table.size(0), n = table.size(1), count = ids.batch() * ids.length();
     ids.count("embedding", v, ids.pad());
     Tensor out = Tensor::uninitialized({ids.batch(), ids.length(), n});
-    const TableRows from = rows_of(table, ids);
-    kernels::cpu().gather({count, n, from.pad}, from.ids.data(), from.table.data(), out.mutable_data());
+    look_up(table, ids, out.mutable_data());
     return with_backward("embedding", out, {&table},
                          [v, o = kernels::Lookup{count, n, ids.pad()}, dtable = table.sink(),
                           ids = ids.ids()](const Tensor& dout) {

@@ -77,12 +77,6 @@ struct Layer {
     Saved w;
 };
 
-Tensor affine(const char* op, const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias) {
-    return with_backward(
-        op, forward(p, x, w, bias), {&x, &w, &bias},
-        [layer = Layer(p, x, w, bias), x = x.save()](const Tensor& dy) { layer.backward(x.tensor(), dy); });
-}
-
 void check_linear(const char* op, const Shape& x, const Tensor& weight, const Tensor& bias,
                   bool transposed = false) {
     check(x.rank() >= 1 && weight.rank() == 2 && x[-1] == weight.size(transposed ? 1 : 0), "[", op, "] x is ",
@@ -92,65 +86,24 @@ void check_linear(const char* op, const Shape& x, const Tensor& weight, const Te
           bias.shape(), ", weight is ", weight.shape(), "; there must be one bias for each output");
 }
 
+Tensor affine(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias, bool transposed) {
+    check_linear(op, x.shape(), w, bias, transposed);
+    if (Plain::active())
+        return plain::linear(x, w, bias, transposed);
+    const Product p = {UsePrecision::active(), transposed};
+    return with_backward(
+        op, forward(p, x, w, bias), {&x, &w, &bias},
+        [layer = Layer(p, x, w, bias), x = x.save()](const Tensor& dy) { layer.backward(x.tensor(), dy); });
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    check_linear("linear", x.shape(), weight, bias);
-    if (Plain::active())
-        return plain::linear(x, weight, bias);
-    return affine("linear", {UsePrecision::active()}, x, weight, bias);
+    return affine("linear", x, weight, bias, false);
 }
 
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    check_linear("linear_transposed", x.shape(), weight, bias, true);
-    if (Plain::active())
-        return plain::linear_transposed(x, weight, bias);
-    return affine("linear_transposed", {UsePrecision::active(), true}, x, weight, bias);
-}
-
-// ---- with an activation f
-//
-// Backward needs the input of f for its derivative. For relu the output is enough. So only the other
-// functions keep a second tensor of the hidden size, the largest of a layer.
-namespace {
-
-// f(x w + bias), or gated, g | u = x w + bias, f(g) u; and what backward needs of it.
-struct Hidden {
-    Tensor values, kept;
-};
-
-Hidden hidden(const Product& p, const Tensor& x, const Tensor& w, const Tensor& bias, Activation activation,
-              bool gated = false) {
-    const Unary f = kernels::unary_of(activation);
-    if (gated) {
-        const Tensor gu = forward(p, x, w, bias);  // (..., 2*N)
-        return {glu(gu, activation), gu};
-    }
-    if (f == Unary::relu || NoGrad::active()) {
-        const Tensor values = forward(p, x, w, bias, &f);
-        return {values, values};
-    }
-    const Tensor before = Tensor::uninitialized(x.shape().with(-1, w.size(1)));
-    return {forward(p, x, w, bias, &f, before.mutable_data()), before};
-}
-
-}  // namespace
-
-// y = f(x @ weight + bias)      d = dy f', then as in linear
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
-    check_linear("linear_activation", x.shape(), weight, bias);
-    if (Plain::active())
-        return plain::linear_activation(x, weight, bias, activation);
-    const Product p = {UsePrecision::active()};
-    const Hidden y = hidden(p, x, weight, bias, activation);
-    return with_backward("linear_activation", y.values, {&x, &weight, &bias},
-                         [f = kernels::unary_of(activation), layer = Layer(p, x, weight, bias), x = x.save(),
-                          kept = y.kept.save()](const Tensor& dy) {
-                             Tensor d = Tensor::uninitialized(dy.shape());  // (..., N)
-                             kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
-                                                           {d.mutable_data()});
-                             layer.backward(x.tensor(), d);
-                         });
+    return affine("linear_transposed", x, weight, bias, true);
 }
 
 // ---- gated: gu = g | u        h = f(g) u        dg = dh u f'(g), du = dh f(g)
@@ -170,29 +123,44 @@ Tensor glu(const Tensor& x, Activation activation) {
 
 // ---- two layers: h = f(x @ w1 + b1), or gated as above, out = h @ w2 + b2
 //
-// They exist to save memory: for backward the composition keeps h and the input of f, these ops only one of
-// them.
+// It exists to save memory: backward needs h, and the input of f for its derivative. The composition keeps
+// both. Here the input of f is enough, from which h is computed again; for relu it is h alone.
 //
 // dh = dout @ w2ᵀ, d = dh f' or as in glu, then as in linear
-static Tensor two_layers(const char* op, bool gated, const Tensor& x, const Tensor& w1, const Tensor& b1,
-                         const Tensor& w2, const Tensor& b2, Activation activation) {
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation activation, bool gated) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check(!gated || w1.size(1) % 2 == 0, "[feed_forward] w1 is ", w1.shape(),
+          "; if gated it must be gate | up, (K, 2*N)");
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1) / (gated ? 2 : 1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, activation, gated);
     const Product p = {UsePrecision::active()};
-    const Hidden first = hidden(p, x, w1, b1, activation, gated);  // (..., d_ff)
-    const Tensor out = forward(p, first.values, w2, b2);           // (..., N)
+    const Unary f = kernels::unary_of(activation);
+    Tensor h, kept;  // (..., d_ff), and what backward needs of it
+    if (gated) {
+        kept = forward(p, x, w1, b1);  // (..., 2*d_ff)
+        h = glu(kept, activation);
+    } else if (f == Unary::relu || NoGrad::active()) {
+        h = kept = forward(p, x, w1, b1, &f);
+    } else {
+        kept = Tensor::uninitialized(x.shape().with(-1, w1.size(1)));
+        h = forward(p, x, w1, b1, &f, kept.mutable_data());
+    }
+    const Tensor out = forward(p, h, w2, b2);  // (..., N)
     return with_backward(
-        op, out, {&x, &w1, &b1, &w2, &b2},
-        [gated, activation, layer1 = Layer(p, x, w1, b1), layer2 = Layer(p, {}, w2, b2), x = x.save(),
-         kept = first.kept.save()](const Tensor& dout) {
-            const Unary f = kernels::unary_of(activation);
+        "feed_forward", out, {&x, &w1, &b1, &w2, &b2},
+        [gated, activation, f, layer1 = Layer(p, x, w1, b1), layer2 = Layer(p, {}, w2, b2), x = x.save(),
+         kept = kept.save()](const Tensor& dout) {
             const Tensor before = kept.tensor();
-            Tensor h = gated              ? glu(before, activation)
-                       : f == Unary::relu ? before
-                                          : autograd::activation(before, activation);  // (..., d_ff)
-            layer2.backward(h, dout);
+            Tensor hidden = gated              ? glu(before, activation)
+                            : f == Unary::relu ? before
+                                               : autograd::activation(before, activation);  // (..., d_ff)
+            layer2.backward(hidden, dout);
             if (!layer1.wants_any())  // then x may have changed
                 return;
-            const Shape shape = h.shape();
-            h = {};                                                               // dh can have its memory
+            const Shape shape = hidden.shape();
+            hidden = {};                                                          // dh can have its memory
             const Tensor dh = Tensor::uninitialized(shape);                       // (..., d_ff)
             const Tensor d = gated ? Tensor::uninitialized(before.shape()) : dh;  // (..., 2*d_ff), or d_ff
             layer2.backward_of_x(dout, {dh.mutable_data()});
@@ -203,25 +171,6 @@ static Tensor two_layers(const char* op, bool gated, const Tensor& x, const Tens
                 kernels::cpu().unary_backward(f, d.numel(), before.data(), dh.data(), {d.mutable_data()});
             layer1.backward(x.tensor(), d);
         });
-}
-
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f) {
-    check_linear("feed_forward", x.shape(), w1, b1);
-    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
-    if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, f);
-    return two_layers("feed_forward", false, x, w1, b1, w2, b2, f);
-}
-
-Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f) {
-    check_linear("gated_feed_forward", x.shape(), w1, b1);
-    check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
-    check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
-    if (Plain::active())
-        return plain::gated_feed_forward(x, w1, b1, w2, b2, f);
-    return two_layers("gated_feed_forward", true, x, w1, b1, w2, b2, f);
 }
 
 }  // namespace plaingrad::autograd

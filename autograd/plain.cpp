@@ -17,29 +17,12 @@ Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed) {
     return gradient_to_bf16(matmul(to_bf16(a), to_bf16(b), b_transposed));  // (..., M, N)
 }
 
-// y = x W + b
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+// y = x W + b      or with the weight transposed, y = x Wᵀ + b
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool transposed) {
     if (x.rank() == 1)
-        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias), 0);  // (K) as one row
-    const Tensor y = matmul(x, weight);                                   // (..., N)
-    return bias.defined() ? y + bias : y;                                 // (..., N)
-}
-
-// y = x Wᵀ + b
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return plain::linear(x, transpose(weight, 0, 1), bias);  // (..., N)
-}
-
-// h = f(x W + b)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
-    return activation(plain::linear(x, weight, bias), f);  // (..., N)
-}
-
-// FFN(x) = f(x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2, where f is ReLU, max(0, ·)
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f) {
-    const Tensor hidden = plain::linear_activation(x, w1, b1, f);  // (..., d_ff)
-    return plain::linear(hidden, w2, b2);                          // (..., d_model)
+        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias, transposed), 0);  // (K) as one row
+    const Tensor y = matmul(x, weight, transposed);                                   // (..., N)
+    return bias.defined() ? y + bias : y;                                             // (..., N)
 }
 
 // f(g) u
@@ -49,11 +32,13 @@ Tensor glu(const Tensor& x, Activation f) {
     return gate * slice(x, -1, n, 2 * n);                   // (..., N)
 }
 
-// FFN(x) = (f(x Wg + bg) (x Wu + bu)) W2 + b2,  W1 = Wg | Wu      Shazeer 2020, equation 6, where f is swish
-Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f) {
-    const Tensor hidden = plain::glu(plain::linear(x, w1, b1), f);  // (..., d_ff)
-    return plain::linear(hidden, w2, b2);                           // (..., d_model)
+// FFN(x) = f(x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2, where f is ReLU, max(0, ·)
+// gated: (f(x Wg + bg) (x Wu + bu)) W2 + b2,  W1 = Wg | Wu      Shazeer 2020, equation 6, where f is swish
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f, bool gated) {
+    const Tensor first = plain::linear(x, w1, b1);                              // (..., d_ff), gated: 2*d_ff
+    const Tensor hidden = gated ? plain::glu(first, f) : activation(first, f);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2);                                       // (..., d_model)
 }
 
 // ------------------------------------------------------------------------------------------------ loss
@@ -77,8 +62,7 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options) {
-    return plain::cross_entropy(plain::linear_transposed(x, weight, bias), targets,
-                                options);  // (..., V), then ()
+    return plain::cross_entropy(plain::linear(x, weight, bias, true), targets, options);  // (..., V), then ()
 }
 
 // ------------------------------------------------------------------ layer norm, residual connection

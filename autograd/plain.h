@@ -24,14 +24,10 @@ struct Plain : ThreadSwitch<Plain> {};
 namespace plain {
 
 Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed);
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias);
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool transposed = false);
 Tensor glu(const Tensor& x, Activation f);
-Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
-                          const Tensor& b2, Activation f);
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f, bool gated);
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options);
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options);

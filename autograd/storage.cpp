@@ -127,27 +127,8 @@ Storage* allocate(Recycler& r, int64_t n) PLAINGRAD_REQUIRES(r.mutex) {
 
 }  // namespace
 
-Ref<Storage> Storage::make(int64_t n) {
-    check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " elements was wanted");
-    Recycler& r = recycler();
-    const SizeClass c = size_class(n);
-    const std::lock_guard lock(r.mutex);
-    Storage* storage = take_free(r, c);
-    if (storage == nullptr) {
-        storage = allocate(r, c.size);
-        ++r.statistics.system_calls;
-    }
-    r.statistics.bytes_in_use += bytes(*storage);
-    r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
-    if (r.poison) {
-        allow_only(*storage, storage->capacity);
-        std::fill_n(storage->data, storage->capacity, std::numeric_limits<Real>::quiet_NaN());
-    }
-    allow_only(*storage, n);
-    return Ref<Storage>(storage);
-}
-
-void Storage::release(Storage* storage) {
+// To the free list of its size class.
+static void recycle(Storage* storage) {
     storage->packed = nullptr;  // before the lock: this releases memory, too
     if (storage->data == nullptr) {
         delete storage;
@@ -163,10 +144,30 @@ void Storage::release(Storage* storage) {
     r.statistics.bytes_recycled += bytes(*storage);
 }
 
+std::shared_ptr<Storage> Storage::make(int64_t n) {
+    check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " elements was wanted");
+    Recycler& r = recycler();
+    const SizeClass c = size_class(n);
+    std::unique_lock lock(r.mutex);
+    Storage* storage = take_free(r, c);
+    if (storage == nullptr) {
+        storage = allocate(r, c.size);
+        ++r.statistics.system_calls;
+    }
+    r.statistics.bytes_in_use += bytes(*storage);
+    r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
+    if (r.poison) {
+        allow_only(*storage, storage->capacity);
+        std::fill_n(storage->data, storage->capacity, std::numeric_limits<Real>::quiet_NaN());
+    }
+    allow_only(*storage, n);
+    lock.unlock();
+    return {storage, recycle};
+}
+
 // Not to the free list: that would keep the memory of all weights of a model that is packed.
-void Storage::replace_by(std::shared_ptr<const PackedNumbers> numbers) {
-    change();
-    packed = std::move(numbers);
+void Storage::drop_data() {
+    ++version;
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     r.statistics.bytes_in_use -= bytes(*this);

@@ -87,7 +87,8 @@ Tensor& Tensor::require_grad(bool wanted) {
     if (wanted)
         data();  // throws if it is packed
     if (!node_ && wanted)
-        *this = Node::attach(*this, Ref<Node>(new Node("leaf", shape_, {})));
+        *this =
+            Node::attach(*this, std::make_unique<Node>("leaf", shape_, std::vector<std::shared_ptr<Node>>()));
     if (node_)
         node_->set_wanted(wanted);
     return *this;

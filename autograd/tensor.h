@@ -110,20 +110,21 @@ public:
     Saved save() const;
     // Whether no other handle, and no backward, refers to this memory: an op that is given the last handle of
     // its input may write its output there.
-    bool is_unshared() const { return defined() && storage_->references == 1; }
-    GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
-    const Ref<Node>& node() const { return node_; }  // empty outside of the graph
+    bool is_unshared() const { return defined() && storage_.use_count() == 1; }
+    GradSink sink() const { return GradSink(needs_grad() ? node_ : std::shared_ptr<Node>()); }
+    const std::shared_ptr<Node>& node() const { return node_; }  // empty outside of the graph
 
 private:
-    Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
+    Tensor(const Shape& shape, std::shared_ptr<Storage> storage)
+        : shape_(shape), storage_(std::move(storage)) {}
     [[noreturn]] const Real* no_data() const;
 
     friend class Node;
     friend class Saved;
 
     Shape shape_;
-    Ref<Storage> storage_;
-    Ref<Node> node_;
+    std::shared_ptr<Storage> storage_;
+    std::shared_ptr<Node> node_;
 };
 
 // Prints as NumPy and PyTorch do: rows in brackets, aligned columns, and only the first and last three

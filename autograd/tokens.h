@@ -15,9 +15,6 @@ public:
     Tokens() = default;  // no sentence
     // Throws Error unless there are batch * length ids, none of them negative.
     Tokens(int64_t batch, int64_t length, std::vector<int32_t> ids, int32_t pad = kNoPadding);
-    // Copies only: a moved-from object would keep its sizes and lose its ids.
-    Tokens(const Tokens&) = default;
-    Tokens& operator=(const Tokens&) = default;
 
     // One sentence a row, filled up with `pad` to the longest of them, or to `length` if that is given.
     // Throws Error if a sentence is longer than that, or contains `pad`.
@@ -66,10 +63,6 @@ struct AttentionMask;
 
 class Mask {
 public:
-    Mask() = default;
-    Mask(const Mask&) = default;  // not moved: what is left behind would be a mask that hides nothing
-    Mask& operator=(const Mask&) = default;
-
     static Mask none() { return {}; }
     static Mask causal() { return none().and_causal(); }
     static Mask padding(const Tokens& keys) { return key_counts(keys.lengths()); }

@@ -23,11 +23,9 @@
 //     Tensor y = linear(x, weight, bias);        // reads it as it is
 //
 // Then a weight takes 4 bytes a number in float32 and 2 in bfloat16, instead of 8 and 6. Linear ops can read
-// it, in that precision, and look-ups of its rows; everything else throws Error. (nn/packing.h packs a whole
-// model.)
+// it, in that precision, and look-ups of its rows; everything else throws Error. (A model that is opened with
+// OpenOptions::packed, models/config.h, is packed as a whole.)
 #pragma once
-
-#include <vector>
 
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
@@ -47,13 +45,8 @@ bool is_packed(const Tensor& weight);  // only; a copy beside its numbers does n
 // c = a @ op(weight), and what else g says. Throws Error if the weight is packed for other products.
 void multiply(kernels::Gemm g, Precision precision, const Real* a, const Tensor& weight, Real* c);
 
-// What a look-up of ids reads: a table, and its rows. Of a packed weight (V, N) the rows that are wanted are
-// a table of their own; in bfloat16 their numbers are those that the products use, rounded.
-struct TableRows {
-    Tensor table;
-    std::vector<int32_t> ids;
-    int32_t pad;
-};
-TableRows rows_of(const Tensor& table, const Tokens& ids);
+// to (B, T, N): the rows of a table (V, N), zeros for padding. In bfloat16 the numbers of a packed table are
+// those that the products use, rounded.
+void look_up(const Tensor& table, const Tokens& ids, Real* to);
 
 }  // namespace plaingrad::autograd

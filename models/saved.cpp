@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <map>
 
+#include "autograd/weight.h"
 #include "models/hugging_face/weights.h"
 #include "nn/checkpoint/json.h"
-#include "nn/packing.h"
 
 namespace plaingrad::models {
 
@@ -201,8 +201,8 @@ Model load_model(const SavedModel& saved, const OpenOptions& options) {
     const auto after_tensor = [&](const Tensor& tensor, int64_t n) {
         done += n;
         auto& [parameter, left] = unread.at(tensor.data());
-        if ((left -= n) == 0 && options.packed)
-            nn::pack_weight(parameter);
+        if ((left -= n) == 0 && options.packed && (parameter.is_matrix || parameter.is_table))
+            autograd::pack(parameter.tensor, parameter.is_table);
     };
     const auto after = [&](const StateEntry& entry) {
         const std::vector<int64_t> sizes = sizes_of(entry);

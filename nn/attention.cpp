@@ -9,10 +9,6 @@ int64_t kv_heads(int64_t n_heads, const MultiHeadOptions& o) {
     return o.n_kv_heads > 0 ? o.n_kv_heads : n_heads;
 }
 
-int64_t head_dim(int64_t d_model, int64_t n_heads, const MultiHeadOptions& o) {
-    return o.head_dim > 0 ? o.head_dim : d_model / n_heads;
-}
-
 // The projections of queries, of keys and of values: H*D, G*D and G*D columns.
 std::vector<Projection> projections(const char* layer, int64_t d_model, int64_t n_heads,
                                     const MultiHeadOptions& o) {
@@ -21,7 +17,7 @@ std::vector<Projection> projections(const char* layer, int64_t d_model, int64_t 
     check(o.head_dim >= 0, "[", layer, "] head_dim must not be negative: got ", o.head_dim);
     check(o.n_kv_heads >= 0 && n_heads % kv_heads(n_heads, o) == 0, "[", layer, "] n_heads = ", n_heads,
           " must be a multiple of n_kv_heads = ", o.n_kv_heads);
-    const int64_t d = head_dim(d_model, n_heads, o), kv = kv_heads(n_heads, o) * d;
+    const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads, kv = kv_heads(n_heads, o) * d;
     return {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}};
 }
 
@@ -75,7 +71,8 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
                                        const MultiHeadOptions& o)
     : in_proj(side_by_side(d_model, projections("MultiHeadAttention", d_model, n_heads_, o), rng,
                            linear_options(o))),
-      out_proj(n_heads_ * head_dim(d_model, n_heads_, o), d_model, rng.fork("out_proj"), output_options(o)),
+      out_proj(projections("MultiHeadAttention", d_model, n_heads_, o)[0].out, d_model, rng.fork("out_proj"),
+               output_options(o)),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(kv_heads(n_heads_, o)) {}

@@ -40,12 +40,13 @@ struct FeedForward {
             show(*this, hidden(x), mode);
         if (dropout.rate_in(mode) > 0)
             return linear2(dropout(hidden(x), mode));  // (..., d_model)
-        const auto both = gated ? autograd::gated_feed_forward : autograd::feed_forward;
-        return both(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation);
+        return autograd::feed_forward(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias,
+                                      activation, gated);
     }
     Tensor hidden(const Tensor& x) const {
-        return gated ? autograd::glu(linear1(x), activation)  // (..., d_ff)
-                     : autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
+        const Tensor y = linear1(x);                 // (..., d_ff), gated: 2*d_ff
+        return gated ? autograd::glu(y, activation)  // (..., d_ff)
+                     : autograd::activation(y, activation);
     }
     void visit(Visitor& v) const {
         v("linear1", linear1);

@@ -56,12 +56,7 @@ void Sgd::update(const Piece& p, double lr, double grad_scale, bool) const {
     Real* const velocity = p.kept[0];
     for (int64_t i = 0; i < p.n; ++i) {
         const Real g = scale * p.grad[i] + decay * p.w[i];
-        Real step = g;
-        if (velocity != nullptr) {
-            velocity[i] = momentum * velocity[i] + g;
-            step = options_.nesterov ? g + momentum * velocity[i] : velocity[i];
-        }
-        p.w[i] -= rate * step;
+        p.w[i] -= rate * (velocity != nullptr ? velocity[i] = momentum * velocity[i] + g : g);
     }
 }
 
@@ -70,8 +65,6 @@ Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& option
                 options.momentum != 0 ? std::vector{"velocity"} : std::vector<const char*>()),
       options_(options) {
     check(options.momentum >= 0 && options.momentum < 1, "[Sgd] momentum must be in [0, 1): got ",
-          options.momentum);
-    check(options.momentum > 0 || !options.nesterov, "[Sgd] nesterov needs a momentum: got ",
           options.momentum);
 }
 
@@ -174,21 +167,8 @@ double grad_norm(const std::vector<NamedParameter>& parameters) {
 }
 
 double clip_scale(double norm, double max_norm) {
-    check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
+    check(max_norm > 0, "[clip_scale] the largest norm must be positive: got ", max_norm);
     return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm;
-}
-
-double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
-    const double norm = grad_norm(parameters);
-    const Real factor = real(clip_scale(norm, max_norm));
-    for (const NamedParameter& p : unique_parameters(parameters)) {
-        if (factor == 1 || !p.tensor.has_grad())
-            continue;
-        Real* const g = p.tensor.grad().mutable_data();
-        for (int64_t i = 0; i < p.tensor.numel(); ++i)
-            g[i] *= factor;
-    }
-    return norm;
 }
 
 }  // namespace plaingrad::nn

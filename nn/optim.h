@@ -71,15 +71,13 @@ struct SgdOptions {
     double lr = 1e-2;
     double momentum = 0;      // μ; 0.9 is usual
     double weight_decay = 0;  // added to the gradient: g += decay w
-    bool nesterov = false;    // the step is g + μ u (Sutskever et al. 2013)
 };
 
 // Stochastic gradient descent, as torch.optim.SGD:
 //     u = μ u + g,  w -= lr u        u: the velocity (without momentum: w -= lr g)
 class Sgd : public Optimizer {
 public:
-    // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0, nesterov without
-    // momentum.
+    // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0.
     Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options = {});
 
 private:
@@ -117,13 +115,9 @@ private:
 // √Σ g² over all gradients, in double; a tied weight counts once.
 double grad_norm(const std::vector<NamedParameter>& parameters);
 
-// The factor by which clipping scales the gradients: max_norm / norm if norm > max_norm; 1 if norm is smaller
-// or not finite (which the caller must check). PyTorch divides by norm + 1e-6, so its gradients are slightly
-// smaller. Throws Error unless max_norm > 0.
+// The factor by which clipping scales the gradients, for Optimizer::step: max_norm / norm if norm > max_norm;
+// 1 if norm is smaller or not finite (which the caller must check). PyTorch divides by norm + 1e-6, so its
+// gradients are slightly smaller. Throws Error unless max_norm > 0.
 double clip_scale(double norm, double max_norm);
-
-// Scales the gradients by clip_scale of their norm, and returns their norm before. Optimizer::step with
-// clip_scale has the same effect without another pass over the gradients.
-double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
 }  // namespace plaingrad::nn

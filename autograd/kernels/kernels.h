@@ -232,7 +232,8 @@ constexpr int64_t packed_size(int64_t n, int64_t k, Precision precision) {
 const Kernels& cpu();
 
 // Switches to another set by name, with the same errors; or to a table of your own, which must outlive its
-// use: one that counts calls, say. For tests and benchmarks, not while kernels run.
+// use: one that counts calls, say. For tests and benchmarks, not while kernels run. Weights that were packed
+// before (autograd/weight.h) are for the set that packed them.
 void use(const char* name);
 void use(const Kernels& kernels);
 

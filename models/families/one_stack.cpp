@@ -59,7 +59,7 @@ Tensor MaskedLanguageModel::loss(const Tokens& ids, const Tokens& targets, const
 }
 
 Tensor MaskedLanguageModel::transformed(const Tensor& x) const {
-    return norm(autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation));
+    return norm(autograd::activation(transform(x), config.block.activation));
 }
 
 Tensor MaskedLanguageModel::transformed_at(const Tokens& ids, const std::vector<int32_t>& places,

@@ -121,7 +121,7 @@ Tensor in_file_order(const StateEntry& entry);
 // Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and
 // rearranged one entry after the other: a large model needs no second copy in memory. Names and metadata are
 // UTF-8. Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is
-// called "__metadata__"; or if a Tensor is empty, or packed (nn/packing.h).
+// called "__metadata__"; or if a Tensor is empty, or packed (autograd/weight.h).
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
 
 // ---- numbers and words in the metadata

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "autograd/base/check.h"
+#include "autograd/base/text_stream.h"
 
 namespace plaingrad::nn {
 
@@ -104,23 +105,18 @@ void check_all(Team& team, const std::string& error) {
         check(all[r].empty(), r == 0 ? "" : autograd::join("process ", r, " of ", all.size(), ": "), all[r]);
 }
 
-// The line in which `text` begins to differ from `other`; "" if it ends there.
-static std::string line_unlike(const std::string& other, const std::string& text) {
-    const auto mismatch = std::mismatch(text.begin(), text.end(), other.begin(), other.end());
-    const auto at = static_cast<std::size_t>(mismatch.first - text.begin());
-    const auto ends_line = [at](const std::string& s) { return at == s.size() || s[at] == '\n'; };
-    // One of them has a line more.
-    const std::size_t begin = ends_line(text) && ends_line(other)
-                                  ? at + 1
-                                  : text.substr(0, at).rfind('\n') + 1;  // 0 if there is none
-    return begin < text.size() ? text.substr(begin, text.find('\n', begin) - begin) : "";
-}
-
 void check_same(Team& team, const std::string& what, const std::string& mine) {
     const std::vector<std::string> all = team.gather(mine);
-    for (std::size_t r = 1; r < all.size(); ++r)
-        check(all[r] == all[0], "process ", r, " has ", what, " than process 0: '",
-              line_unlike(all[0], all[r]), "', not '", line_unlike(all[r], all[0]), "'");
+    for (std::size_t r = 1; r < all.size(); ++r) {
+        autograd::TextInput ours(all[0]), theirs(all[r]);
+        std::string line, other;
+        while (line == other && (ours || theirs)) {
+            line = other = "";  // of the one that has ended
+            std::getline(ours, line), std::getline(theirs, other);
+        }
+        check(all[r] == all[0], "process ", r, " has ", what, " than process 0: '", other, "', not '", line,
+              "'");
+    }
 }
 
 }  // namespace plaingrad::nn

@@ -76,7 +76,7 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(lines_of(r.err).size() == 4);
         CHECK(contains(lines_of(r.err)[0], family == "gpt2" ? ": GPT2LMHeadModel" : ": LlamaForCausalLM"));
 
-        // Its weights are packed (nn/packing.h), which changes no bit; in bf16, other products.
+        // Its weights are packed (autograd/weight.h), which changes no bit; in bf16, other products.
         const Result rounded =
             ran({folder.path, "--prompt", prompt, "--tokens", "30", "--precision", "bf16"});
         CHECK(rounded.status == 0);

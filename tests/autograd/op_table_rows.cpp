@@ -154,21 +154,18 @@ void OpTable::fused() {
             [=](const Inputs& x) { return linear_transposed(x[0], x[1], x[2]); });
     }
     for (const Activation f : kActivations)
-        row("linear_activation", join(static_cast<int>(f)), {in({3, 5}), in({5, 17}), in({17})},
-            [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f); });
-    for (const Activation f : kActivations)
         row("feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
             [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
     for (const Activation f : kActivations) {
         row("glu", join(static_cast<int>(f)), {in({2, 3, 34})},
             [=](const Inputs& x) { return glu(x[0], f); });
-        row("gated_feed_forward", join(static_cast<int>(f)),
+        row("feed_forward", join("gated, ", static_cast<int>(f)),
             {in({3, 5}), in({5, 34}), in({34}), in({17, 4}), in({4})},
-            [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
+            [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f, true); });
     }
-    row("gated_feed_forward", "no biases", {in({2, 3, 5}), in({5, 6}), in({3, 5})},
-        [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu); });
+    row("feed_forward", "gated, no biases", {in({2, 3, 5}), in({5, 6}), in({3, 5})},
+        [=](const Inputs& x) { return feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu, true); });
     row("glu", "with another consumer", {in({3, 4})},
         [](const Inputs& x) { return add(glu(x[0], Activation::silu), slice(x[0], 1, 0, 2)); });
     row("linear", "no bias", {in({3, 5}), in({5, 17})}, [=](const Inputs& x) { return linear(x[0], x[1]); });

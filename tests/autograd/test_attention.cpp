@@ -134,14 +134,6 @@ void check_heads(const Setting& s, const Input& in, const Tensor& out) {
 
 }  // namespace
 
-TEST_CASE("attention: a mask that was moved from still hides what it hid", "[attention]") {
-    const Tensor q = Tensor::ones({1, 1, 2}), v = Tensor::from({1, 2, 2}, {1, 2, 3, 4});
-    Mask mask = Mask::key_counts({1});
-    const Mask other = std::move(mask);
-    for (const Mask& m : {mask, other})  // NOLINT: what is left is the subject
-        CHECK(attention(q, v, v, {.mask = m}).to_vector() == std::vector<Real>{1, 2});
-}
-
 TEST_CASE("attention: each head is the reference", "[attention]") {
     for (const Setting& s : settings()) {
         INFO(s.name);

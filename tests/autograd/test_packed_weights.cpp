@@ -18,7 +18,7 @@ namespace {
 std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& bias,
                              Precision p) {
     const UsePrecision precision(p);
-    return {linear(x, w, bias), linear_activation(x, w, bias, Activation::gelu),
+    return {linear(x, w, bias), feed_forward(x, w, bias, table, {}, Activation::gelu),
             linear_transposed(x, table, bias)};
 }
 

@@ -184,11 +184,13 @@ TEST_CASE("plain: every fused op has its plain form", "[plain]") {
     const std::set<std::string> fused = fused_ops();
     REQUIRE(fused.count("attention") == 1);
     REQUIRE(fused.size() >= 14);
-    CHECK(declared("autograd/plain.h", "namespace plain {", "}  // namespace plain") == fused);
-    CHECK(declared("autograd/plain.cpp", "namespace", "no such line") == fused);
+    std::set<std::string> forms = fused;
+    forms.erase("linear_transposed");  // plain::linear serves both layouts of a weight
+    CHECK(declared("autograd/plain.h", "namespace plain {", "}  // namespace plain") == forms);
+    CHECK(declared("autograd/plain.cpp", "namespace", "no such line") == forms);
     int switches = 0;
-    CHECK(switched_ops(switches) == fused);
-    CHECK(switches == static_cast<int>(fused.size()));
+    CHECK(switched_ops(switches) == forms);
+    CHECK(switches == static_cast<int>(forms.size()));
 }
 
 // With bf16 a last bit that differs may be rounded to another bfloat16, which is 2^-8 away. Attention's
@@ -201,7 +203,7 @@ static void check_ops(Precision precision) {
         fused.clear();
         for (const OpRow& row : OpTable(precision).rows)
             fused.insert(row.op);
-        REQUIRE(fused.size() == 10);
+        REQUIRE(fused.size() == 8);
     }
     for (const OpRow& row : OpTable(precision).rows) {
         const bool bf16 = precision == Precision::bf16;

@@ -177,15 +177,6 @@ TEST_CASE("tokens: padding, lengths, slices", "[tokens]") {
     CHECK(unpadded.lengths() == std::vector<int32_t>{2, 2});
 }
 
-TEST_CASE("tokens: a moved-from object still has as many ids as its sizes say", "[tokens]") {
-    Tokens source(2, 3, {1, 2, 3, 4, 5, 6}), target;
-    target = std::move(source);
-    const Tokens another = std::move(target);
-    for (const Tokens& t : {std::cref(source), std::cref(target), std::cref(another)})  // NOLINT: moved from
-        CHECK(static_cast<int64_t>(t.ids().size()) == t.batch() * t.length());
-    CHECK(another.ids() == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
-}
-
 TEST_CASE("tokens: errors", "[tokens][errors]") {
     const Tokens t(2, 3, {1, 2, 3, 4, 5, 6});
     check_errors({

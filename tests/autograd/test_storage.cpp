@@ -69,7 +69,7 @@ TEST_CASE("storage: 1000 steps take no more memory than 10, and all of it is ret
 TEST_CASE("storage: aligned, big enough, at most an eighth too big", "[memory]") {
     int wrong = 0;
     for (int64_t n = 0; n < 3000; n = n < 300 ? n + 1 : n + 37) {
-        const Ref<Storage> storage = Storage::make(n);
+        const std::shared_ptr<Storage> storage = Storage::make(n);
         wrong += reinterpret_cast<std::uintptr_t>(storage->data) % 64 != 0;
         wrong += storage->capacity < n || storage->capacity < 16;
         wrong += n > 16 && storage->capacity > n + n / 8 + 1;
@@ -78,7 +78,7 @@ TEST_CASE("storage: aligned, big enough, at most an eighth too big", "[memory]")
     }
     CHECK(wrong == 0);
     constexpr int64_t kPage = int64_t(1) << 21;  // a large one, of two such pages or more, begins with one
-    const Ref<Storage> large = Storage::make(2 * kPage / kBytes);
+    const std::shared_ptr<Storage> large = Storage::make(2 * kPage / kBytes);
     CHECK(reinterpret_cast<std::uintptr_t>(large->data) % kPage == 0);
     storage_trim();
 }

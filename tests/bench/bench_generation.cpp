@@ -11,10 +11,10 @@
 #include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/presets.h"
-#include "nn/packing.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/reading.h"
 #include "tests/bench/workloads.h"
+#include "tests/packed.h"
 
 using namespace plaingrad;  // NOLINT
 
@@ -61,7 +61,7 @@ public:
           text_(random_ids(model_.config.max_length, model_.config.vocabulary, "text")) {
         model_.config.block.precision = precision_;
         if (!s.copies)
-            nn::pack_weights(model_);
+            tests::pack_weights(model_);
         stepper_ = model_.start(Tokens(1, 1, {text_[0]}));
     }
 

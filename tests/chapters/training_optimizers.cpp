@@ -253,10 +253,10 @@ void clipping(std::ostream& out) {
 void clip_by_hand(std::ostream& out) {
     const Valley v;
     sum(v.w * Tensor::from({2}, {3, 4})).backward();
-    out << "gradient " << vector_text(v.w->grad(), 0)
-        << ", norm √(9 + 16) = " << fixed(nn::grad_norm(nn::parameters(v)), 0);
-    nn::clip_grad_norm(nn::parameters(v), 1);
-    out << "; clipped at 1: " << vector_text(v.w->grad(), 1) << "\n";
+    const double norm = nn::grad_norm(nn::parameters(v));
+    const Tensor clipped = v.w->grad() * static_cast<Real>(nn::clip_scale(norm, 1));
+    out << "gradient " << vector_text(v.w->grad(), 0) << ", norm √(9 + 16) = " << fixed(norm, 0)
+        << "; clipped at 1: " << vector_text(clipped, 1) << "\n";
 }
 
 }  // namespace

@@ -37,9 +37,11 @@ Case clip(double limit) {
             w.backward(gradient);
             parameters.push_back({name, w});
         }
-        results.put("loss/norm", Tensor(static_cast<Real>(clip_grad_norm(parameters, limit))));
+        const double norm = grad_norm(parameters);
+        const Tensor scale(static_cast<Real>(clip_scale(norm, limit)));
+        results.put("loss/norm", Tensor(static_cast<Real>(norm)));
         for (const NamedParameter& p : parameters)
-            results.put("gradient/" + p.name, p.tensor.grad());
+            results.put("gradient/" + p.name, p.tensor.grad() * scale);
     };
 }
 

@@ -213,8 +213,7 @@ std::vector<Real> train_by(const std::vector<nn::NamedParameter>& parameters, in
         losses.push_back(loss.item());
         adam.zero_grad();
         loss.backward();
-        nn::clip_grad_norm(adam.parameters(), 1);
-        adam.step();
+        adam.step(2e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
     }
     return losses;
 }

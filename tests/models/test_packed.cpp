@@ -3,10 +3,10 @@
 #include "models/decoding/decoding.h"
 #include "models/families/one_stack.h"
 #include "models/saved.h"
-#include "nn/packing.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
+#include "tests/packed.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -80,7 +80,7 @@ TEST_CASE("packed models: the same bits as before, of every kind, set and batch"
                     for (const int64_t prompt : prompts)
                         expected.push_back(steps(model, drawn(batch, 24), prompt));
                 const Tensor whole = model(drawn(2, 24), Mode::eval());
-                nn::pack_weights(model);
+                tests::pack_weights(model);
                 std::size_t at = 0;
                 for (const int64_t batch : batches)
                     for (const int64_t prompt : prompts) {
@@ -101,7 +101,7 @@ TEST_CASE("packed models: which parameters, and how many bytes", "[models][packe
             INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
             LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
             const int64_t count = nn::parameter_count(model);
-            nn::pack_weights(model);
+            tests::pack_weights(model);
             CHECK(nn::parameter_count(model) == count);
             for (const nn::NamedParameter& parameter : nn::all_parameters(model)) {
                 INFO(parameter.name);
@@ -110,7 +110,7 @@ TEST_CASE("packed models: which parameters, and how many bytes", "[models][packe
                                     parameter.name == "backbone.embedding.tokens.table";
                 CHECK(is_packed(parameter.tensor) == wanted);
                 if (wanted)
-                    CHECK(parameter.tensor.memory()->packed->form.precision == p);
+                    CHECK(parameter.tensor.memory()->form.precision == p);
             }
             const Tokens text = drawn(1, 3);
             const int64_t before = storage_statistics().bytes_in_use;
@@ -135,19 +135,19 @@ TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "
         const int64_t before = storage_statistics().bytes_in_use;
         const int64_t bytes = p.tensor.numel() * int64_t(sizeof(Real));
         const autograd::UsePrecision bf16(Precision::bf16);
-        nn::pack_weight(p);
-        nn::pack_weight(p);  // once more does nothing
+        tests::pack_weight(p);
+        tests::pack_weight(p);  // once more does nothing
         const bool packed = p.is_matrix || p.is_table;
         CHECK(storage_statistics().bytes_in_use == before - (packed ? bytes / 2 : 0));
         const autograd::UsePrecision float32(Precision::float32);
         if (packed)
-            CHECK(contains(error_of([&] { nn::pack_weight(p); }), "is packed for products in bf16"));
+            CHECK(contains(error_of([&] { tests::pack_weight(p); }), "is packed for products in bf16"));
     }
 }
 
 TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models][packed]") {
     LanguageModel model(config_of("gpt2"), Rng(1));
-    nn::pack_weights(model);
+    tests::pack_weights(model);
     CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table));
     CHECK(nn::describe(model).find("packed") != std::string::npos);
 }
@@ -156,8 +156,8 @@ TEST_CASE("packed models: a classifier computes in the precision that it was pac
           "[models][packed]") {
     Classifier model(with_classes(config_of("bert"), 3), Rng(1));
     model.config.block.precision = Precision::bf16;
-    nn::pack_weights(model);
-    CHECK(model.backbone.encoder.layers[0].feed_forward.linear1.weight->memory()->packed->form.precision ==
+    tests::pack_weights(model);
+    CHECK(model.backbone.encoder.layers[0].feed_forward.linear1.weight->memory()->form.precision ==
           Precision::bf16);
     CHECK(model(drawn(1, 3), Mode::eval()).shape() == autograd::Shape{1, 3});
 }
@@ -165,7 +165,7 @@ TEST_CASE("packed models: a classifier computes in the precision that it was pac
 TEST_CASE("packed models: the other precision, training, cloning and saving throw",
           "[models][packed][errors]") {
     LanguageModel model(config_of("llama"), Rng(1));
-    nn::pack_weights(model);
+    tests::pack_weights(model);
     const Tokens text = drawn(1, 3);
     model.config.block.precision = Precision::bf16;
     CHECK(error_of([&] { model.start(text)->step(text); }).starts_with("[packed weight] "));
@@ -191,7 +191,7 @@ TEST_CASE("packed models: translators and classifiers too", "[models][packed]") 
             };
             const auto expected = written();
             const Tensor logits = model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval());
-            nn::pack_weights(model);
+            tests::pack_weights(model);
             CHECK(written() == expected);
             CHECK(same_bits(model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval()), logits));
         }

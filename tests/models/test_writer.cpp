@@ -5,9 +5,9 @@
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/tokenizer/steps.h"
-#include "nn/packing.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
+#include "tests/packed.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -69,8 +69,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     const auto packed_in = [](const Writer& w) {
         for (const nn::NamedParameter& p : nn::parameters(w.model))
             if (p.is_matrix)
-                return is_packed(p.tensor) ? std::optional(p.tensor.memory()->packed->form.precision)
-                                           : std::nullopt;
+                return is_packed(p.tensor) ? std::optional(p.tensor.memory()->form.precision) : std::nullopt;
         return std::optional<Precision>();
     };
     for (const Precision precision : {Precision::float32, Precision::bf16}) {
@@ -82,7 +81,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
         CHECK(packed_in(packed) == precision);
         if (precision == Precision::float32)
             CHECK(whole("All") == packed("All"));
-        nn::pack_weights(whole.model);  // in bf16 this rounds the embedding, too
+        tests::pack_weights(whole.model);  // in bf16 this rounds the embedding, too
         CHECK(whole("All") == packed("All"));
     }
     CHECK(packed_in(Writer::load(folder.path, {.packed = true})) == Precision::float32);

@@ -237,7 +237,7 @@ TEST_CASE("FeedForward: gated, a product of two layers", "[nn][layers]") {
 TEST_CASE("FeedForward: one op, unless dropout comes between, also when a probe looks", "[nn][layers]") {
     const Tensor x = random({2, 3, 4}, 1);
     for (const bool gated : {false, true}) {
-        const std::string whole = gated ? "gated_feed_forward" : "feed_forward";
+        const std::string whole = "feed_forward";
         const auto drawn = [&](Real rate, const Mode& mode) {
             const FeedForward layer(4, 6, Rng(1), {.gated = gated, .dropout = rate});
             std::ostringstream out;

@@ -83,7 +83,7 @@ static Tensor encode(Values& v, const models::Transformer& model, const Tokens& 
     const std::vector<Tensor> qkv = split(layer.self_attention.in_proj(x), x.size(2), 2);
     const Tensor mixed = attend(v, "encoder", layer.self_attention, qkv, Mask::padding(src), "SS", x);
     const Tensor normed = residual(v, "normed", 'S', layer.residual1, x, mixed);  // (1, S, d_model)
-    v.keep("hidden", "Si", linear_activation(normed, ffn.linear1.weight, ffn.linear1.bias, ffn.activation));
+    v.keep("hidden", "Si", ffn.hidden(normed));
     const Tensor fed = v.keep("ffn", "Si", ffn(normed, eval));                       // (1, S, d_model)
     const Tensor memory = residual(v, "memory", 'S', layer.residual2, normed, fed);  // (1, S, d_model)
     check_same("memory", memory, model.encode(src, eval));

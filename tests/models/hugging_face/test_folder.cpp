@@ -7,11 +7,11 @@
 #include <map>
 
 #include "models/presets.h"
-#include "nn/packing.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/folder_of_others.h"
+#include "tests/packed.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -502,7 +502,7 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
             const SavedModel opened(folder.path);
             LanguageModel later = load_model<LanguageModel>(opened);
             later.config.block.precision = p;
-            nn::pack_weights(later);
+            tests::pack_weights(later);
 
             std::vector<int64_t> bytes;  // after each tensor
             const LanguageModel loaded = load_model<LanguageModel>(

@@ -7,9 +7,9 @@
 #include "autograd/storage.h"
 #include "models/decoding/decoding.h"
 #include "models/saved.h"
-#include "nn/packing.h"
 #include "tests/allocations.h"
 #include "tests/models/folder_of_others.h"
+#include "tests/packed.h"
 #include "tests/trust/crashes/parts.h"
 
 namespace plaingrad::trust {
@@ -112,7 +112,7 @@ std::vector<Operation> files(const std::string& saved, const Folder& others) {
             {"packing weights", [] {
                  return Call([] {
                      const auto model = language_model();
-                     nn::pack_weights(*model);
+                     tests::pack_weights(*model);
                      const auto prompt = tests::padded(tests::sentences({5, 5}, 1));
                      return hash_of(models::greedy(*model->start(prompt), 3));
                  });

@@ -16,7 +16,7 @@ Case fused_linear(Dice& draw) {
         return c.leaf(numbers(draw, {rows, columns}, -1, 1));
     };
     const auto bias = [&](int64_t n) { return with_bias ? c.leaf(numbers(draw, {n})) : Tensor(); };
-    switch (draw.below(5)) {
+    switch (draw.below(4)) {
         case 0: {
             c.name = "linear";
             const Tensor w = matrix(in, out), b = bias(out);
@@ -30,22 +30,16 @@ Case fused_linear(Dice& draw) {
             break;
         }
         case 2: {
-            c.name = "linear_activation";
-            const Tensor w = matrix(in, out), b = bias(out);
-            c.f = [=] { return linear_activation(x, w, b, f); };
-            break;
-        }
-        case 3: {
             c.name = "feed_forward";
             const Tensor w1 = matrix(in, hidden), b1 = bias(hidden), w2 = matrix(hidden, out), b2 = bias(out);
             c.f = [=] { return feed_forward(x, w1, b1, w2, b2, f); };
             break;
         }
         default: {
-            c.name = "gated_feed_forward";
+            c.name = "feed_forward, gated";
             const Tensor w1 = matrix(in, 2 * hidden), b1 = bias(2 * hidden), w2 = matrix(hidden, out),
                          b2 = bias(out);
-            c.f = [=] { return gated_feed_forward(x, w1, b1, w2, b2, f); };
+            c.f = [=] { return feed_forward(x, w1, b1, w2, b2, f, true); };
         }
     }
     return c;

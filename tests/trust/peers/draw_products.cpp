@@ -63,14 +63,6 @@ void draw_linear_transposed(OpCase& c, Dice& draw) {
     c.returns([=, x = l.x] { return linear_transposed(x, w, b); });
 }
 
-void draw_linear_activation(OpCase& c, Dice& draw) {
-    Layer l(c, draw);
-    const Activation f = any_activation(c, draw);
-    any_precision(c, draw);
-    const Tensor w = l.matrix("weight", l.in, l.out), b = l.bias("bias", l.out);
-    c.returns([=, x = l.x] { return linear_activation(x, w, b, f); });
-}
-
 template <bool kGated>
 void draw_feed_forward(OpCase& c, Dice& draw) {
     Layer l(c, draw);
@@ -79,8 +71,7 @@ void draw_feed_forward(OpCase& c, Dice& draw) {
     const int64_t hidden = any_size(draw), width = kGated ? 2 * hidden : hidden;
     const Tensor w1 = l.matrix("w1", l.in, width), b1 = l.bias("b1", width);
     const Tensor w2 = l.matrix("w2", hidden, l.out), b2 = l.bias("b2", l.out);
-    const auto op = kGated ? gated_feed_forward : feed_forward;
-    c.returns([=, x = l.x] { return op(x, w1, b1, w2, b2, f); });
+    c.returns([=, x = l.x] { return feed_forward(x, w1, b1, w2, b2, f, kGated); });
 }
 
 void draw_glu(OpCase& c, Dice& draw) {
@@ -95,9 +86,8 @@ void add_products(OpKinds& kinds) {
     kinds["matmul"] = draw_matmul;
     kinds["linear"] = draw_linear;
     kinds["linear_transposed"] = draw_linear_transposed;
-    kinds["linear_activation"] = draw_linear_activation;
     kinds["feed_forward"] = draw_feed_forward<false>;
-    kinds["gated_feed_forward"] = draw_feed_forward<true>;
+    kinds["feed_forward_gated"] = draw_feed_forward<true>;
     kinds["glu"] = draw_glu;
 }
 

@@ -48,35 +48,19 @@ void draw_linear(Draw& d) {
     const int x = d.any(1);
     const int64_t k = d.shape_of(x)[-1], n = width(d, d.shape_of(x).without(-1).numel(), k);
     const Precision p = d.precision();
-    const int64_t kind = d.below(3);
-    std::vector<int> inputs = {x, d.like(kind == 1 ? Shape{n, k} : Shape{k, n})};
+    const bool transposed = d.chance(0.5);
+    std::vector<int> inputs = {x, d.like(transposed ? Shape{n, k} : Shape{k, n})};
     double size = size_of_sums(d.size_of(x), d.size_of(inputs[1]), k);
     if (d.chance(0.7)) {
         inputs.push_back(d.like({n}));
         size += d.size_of(inputs[2]);
     }
     const auto bias = [](const Inputs& in) { return in.size() > 2 ? in[2] : Tensor(); };
-    const Traits traits = {.arguments = text(p), .bf16 = p == Precision::bf16, .size = size};
-    if (kind == 0) {
-        d.op(
-            "linear", inputs, [=](const Inputs& in, Branches&) { return linear(in[0], in[1], bias(in)); },
-            traits);
-    } else if (kind == 1) {
-        d.op(
-            "linear_transposed", inputs,
-            [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in)); }, traits);
-    } else {
-        const auto f = static_cast<Activation>(d.below(static_cast<int>(Activation::count)));
-        d.op("linear_activation", inputs,
-             [=](const Inputs& in, Branches& b) {
-                 if (f == Activation::relu && b.wanted)
-                     b.sign(linear(in[0], in[1], bias(in)));
-                 return linear_activation(in[0], in[1], bias(in), f);
-             },
-             {.arguments = join(autograd::kActivationNames[static_cast<int>(f)], ", ", text(p)),
-              .bf16 = traits.bf16,
-              .size = size});
-    }
+    d.op(transposed ? "linear_transposed" : "linear", inputs,
+         [=](const Inputs& in, Branches&) {
+             return transposed ? linear_transposed(in[0], in[1], bias(in)) : linear(in[0], in[1], bias(in));
+         },
+         {.arguments = text(p), .bf16 = p == Precision::bf16, .size = size});
 }
 
 void draw_feed_forward(Draw& d) {
@@ -89,16 +73,16 @@ void draw_feed_forward(Draw& d) {
     const auto f = static_cast<Activation>(d.below(static_cast<int>(Activation::count)));
     const int w1 = d.like({k, first}), b1 = d.like({first}), w2 = d.like({hidden, n}), b2 = d.like({n});
     const double one = size_of_sums(d.size_of(x), d.size_of(w1), k) + d.size_of(b1);
-    d.op(gated ? "gated_feed_forward" : "feed_forward", {x, w1, b1, w2, b2},
+    d.op("feed_forward", {x, w1, b1, w2, b2},
          [=](const Inputs& in, Branches& b) {
              if (f == Activation::relu && b.wanted) {
                  const Tensor h = linear(in[0], in[1], in[2]).detach();
                  b.sign(gated ? slice(h, -1, 0, hidden) : h);
              }
-             return gated ? gated_feed_forward(in[0], in[1], in[2], in[3], in[4], f)
-                          : feed_forward(in[0], in[1], in[2], in[3], in[4], f);
+             return feed_forward(in[0], in[1], in[2], in[3], in[4], f, gated);
          },
-         {.arguments = join(autograd::kActivationNames[static_cast<int>(f)], ", ", text(p)),
+         {.arguments =
+              join(gated ? "gated, " : "", autograd::kActivationNames[static_cast<int>(f)], ", ", text(p)),
           .bf16 = p == Precision::bf16,
           .size = size_of_sums(gated ? one * one : one, d.size_of(w2), hidden) + d.size_of(b2)});
 }

@@ -13,7 +13,7 @@
 #include "models/writer.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
-#include "nn/packing.h"
+#include "tests/packed.h"
 #include "tests/trust/words/calls.h"
 #include "tests/trust/words/small.h"
 
@@ -56,7 +56,7 @@ void saved_then(const std::function<void()>& read) {
 }
 void save_packed() {
     LanguageModel model(small(0), kRng);
-    nn::pack_weights(model);
+    tests::pack_weights(model);
     save(kFolder, model);
 }
 void save_too_wide() {

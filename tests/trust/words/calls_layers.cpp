@@ -8,10 +8,10 @@
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
-#include "nn/packing.h"
 #include "nn/pooling.h"
 #include "nn/positional_encoding.h"
 #include "nn/probe.h"
+#include "tests/packed.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {
@@ -57,19 +57,19 @@ void attend_at(int64_t first) {
 }
 void pack_twice() {
     Linear layer(3, 4, kRng);
-    pack_weights(layer);
+    tests::pack_weights(layer);
     const autograd::UsePrecision bf16(autograd::Precision::bf16);
-    pack_weights(layer);
+    tests::pack_weights(layer);
 }
 void use_packed() {
     Linear layer(3, 4, kRng);
-    pack_weights(layer);
+    tests::pack_weights(layer);
     const autograd::UsePrecision bf16(autograd::Precision::bf16);
     layer(t({2, 3}));
 }
 void train_packed() {
     Linear layer(3, 4, kRng);
-    pack_weights(layer);
+    tests::pack_weights(layer);
     freeze(layer, false);
 }
 
