@@ -89,28 +89,12 @@ ConfigJson read_own(const Json& json, const std::string& path) {
     return c;
 }
 
-// A member that is not one of the family's keys.
-void check_other(const Json& json, const Family& family, Unknown& unknown) {
-    for (const Refused& refused : family.refused)
-        if (refused.name == json.name()) {
-            const std::string value =
-                json.kind() == Json::Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
-            return json.require(value == refused.only, "must be ", refused.only, ", as ", refused.why,
-                                ": got ", value);
-        }
-    if (std::find(family.ignored.begin(), family.ignored.end(), json.name()) == family.ignored.end())
-        unknown.add(json.name());
-}
-
 // A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
 void limit_to_window(ConfigJson& c) {
-    const auto& layers = c.sliding_layers;
-    const bool slides = layers.empty() || std::count(layers.begin(), layers.end(), true) > 0;
-    if (c.window == 0 || !slides || c.window >= c.max_positions) {
+    if (c.window >= c.max_positions)
         c.window = 0;
-        c.sliding_layers.clear();
+    if (c.window == 0)
         return;
-    }
     c.notes.push_back(autograd::join("texts of up to ", c.window, " tokens, instead of ", c.max_length,
                                      ": in longer ones attention would have to see only its sliding_window"));
     c.max_length = c.window;
@@ -136,7 +120,7 @@ ConfigJson read(const Json& json, const std::string& path) {
     c.family = family.name;
     std::vector<Value> values =
         autograd::mapped(family.keys, [&](const Key& key) { return Value{.name = key.name, .file = &json}; });
-    Unknown unknown;
+    Json::Items others;
     for (const Json& member : json.members()) {
         std::string_view name = member.name();
         for (const auto& [other, own] : family.other_names)
@@ -146,12 +130,12 @@ ConfigJson read(const Json& json, const std::string& path) {
         if (value != values.end())
             value->json = member;
         else
-            check_other(member, family, unknown);
+            others.push_back(member);
     }
     for (std::size_t i = 0; i < values.size(); ++i)  // in the table's order, as some need those before them
         family.keys[i].meaning(values[i], c);
     limit_to_window(c);
-    unknown.note(c.notes);
+    check_others(others, family.refused, family.ignored, c.notes);
     check_model(path, c);
     resolve(c.block);
     return c;
@@ -183,7 +167,6 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
     if (model.max_length != given.max_length) {
         c.max_positions = model.max_length;
         c.window = 0;
-        c.sliding_layers.clear();
     }
     check(model.kind != Kind::classifier ||
               (model.pooling == Pooling::pooler && std::ssize(c.labels) == model.classes),
