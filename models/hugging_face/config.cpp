@@ -6,6 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
+#include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -18,7 +19,8 @@ void check_model(const std::string& path, const ConfigJson& c) {
     try {
         check_config(c);
     } catch (const autograd::Error& error) {
-        throw nn::checkpoint::FileError(path + ": " + error.what());
+        throw nn::checkpoint::FileError(path + ": " +
+                                        nn::checkpoint::replaced(error.what(), {{"[config] ", ""}}));
     }
 }
 
@@ -31,9 +33,7 @@ struct FieldsToJson {
     }
     template <class Enum>
     void operator()(const std::string& name, Enum value, std::span<const char* const> names) {
-        const auto i = static_cast<std::size_t>(value);
-        check(i < names.size(), "[config] ", name, ": value ", i, " of this enum has no name");
-        (*this)(name, names[i]);
+        (*this)(name, names[static_cast<std::size_t>(value)]);
     }
 };
 // and one that reads them. One that is missing keeps its value.
@@ -54,10 +54,8 @@ struct FieldsFromJson {
     template <class T>
     void read(const Json& j, std::vector<T>& values) const {
         values.clear();
-        for (const Json& item : j.items()) {
-            values.emplace_back();
-            read(item, values.back());
-        }
+        for (const Json& item : j.items())
+            read(item, values.emplace_back());
     }
     template <class T>
     void operator()(const std::string& name, T& value) const {
@@ -185,13 +183,12 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
     return c;
 }
 
-ConfigJson config_of(const Config& model, const std::string& family, bool bare) {
+ConfigJson config_of(const Config& model, const std::string& family) {
     ConfigJson given;
     given.family = family;
     if (given.is_ours())
         return config_of(model, given);
     given.max_length = 0;
-    given.bare = bare;
     given.specials = model.specials;
     given.start = model.specials.start;
     for (int64_t i = 0; i < model.classes; ++i)

@@ -48,12 +48,12 @@ ConfigJson read_config(const std::string& path);
 ConfigJson config_of(const Config& model, const ConfigJson& given);
 // The same for a new model, with its own ids, and labels as transformers counts them. Throws Error if there
 // is no such family.
-ConfigJson config_of(const Config& model, const std::string& family = "plaingrad", bool bare = false);
+ConfigJson config_of(const Config& model, const std::string& family = "plaingrad");
 
 // The whole text of config.json; for transformers 4.43 and later.
 std::string written(const ConfigJson& config);
 
-// The fields of a configuration as JSON, by name. Throws Error for a value of an enum that has no name.
+// The fields of a configuration as JSON, by name.
 std::vector<std::pair<std::string, std::string>> fields_of(const Config& config);
 
 }  // namespace plaingrad::models::hugging_face

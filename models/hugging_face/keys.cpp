@@ -27,8 +27,6 @@ int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json);
 // Each layer takes memory before a tensor of it was found.
 int64_t few(const Json& json) { return between(json, 0, 10'000); }
 
-bool boolean(const Json& json) { return json.boolean(); }
-
 double positive(const Json& json) {
     const double value = json.real();
     json.require(value > 0, "must be positive: got ", value);
@@ -41,18 +39,20 @@ Real rate(const Json& json) {
     return value;
 }
 
+// The first name of each is written.
+constexpr std::pair<std::string_view, nn::Activation> kActivations[] = {
+    {"relu", nn::Activation::relu},
+    {"gelu", nn::Activation::gelu},
+    {"gelu_new", nn::Activation::gelu_tanh},
+    {"silu", nn::Activation::silu},
+    {"gelu_python", nn::Activation::gelu},
+    {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
+    {"gelu_python_tanh", nn::Activation::gelu_tanh},
+    {"swish", nn::Activation::silu}};
 nn::Activation named_activation(const Json& json) {
-    using enum nn::Activation;
-    static const std::map<std::string_view, nn::Activation> names = {{"relu", relu},
-                                                                     {"gelu", gelu},
-                                                                     {"gelu_python", gelu},
-                                                                     {"gelu_new", gelu_tanh},
-                                                                     {"gelu_pytorch_tanh", gelu_tanh},
-                                                                     {"gelu_python_tanh", gelu_tanh},
-                                                                     {"silu", silu},
-                                                                     {"swish", silu}};
-    const auto found = names.find(json.view());
-    json.require(found != names.end(), json.shown(),
+    const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                     [&](const auto& known) { return known.first == json.view(); });
+    json.require(found != std::end(kActivations), json.shown(),
                  " is not supported; there are relu, gelu, gelu_new, gelu_pytorch_tanh and silu");
     return found->second;
 }
@@ -82,11 +82,9 @@ std::string json_of(const T& value) {
     return JsonText(value).text;
 }
 std::string json_of(nn::Activation value) {
-    using enum nn::Activation;
-    return json_of(value == relu        ? "relu"
-                   : value == gelu      ? "gelu"
-                   : value == gelu_tanh ? "gelu_new"
-                                        : "silu");
+    return json_of(std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& known) {
+                       return known.second == value;
+                   })->first);
 }
 std::string id_or_null(int32_t id) { return id < 0 ? "null" : json_of(id); }
 
@@ -97,7 +95,7 @@ void single(Value& v, T& member, Read read) {
     if (v.file == nullptr)
         v.text = json_of(member);
     else if (v.json)
-        member = static_cast<T>(read(*v.json));
+        member = static_cast<T>(std::invoke(read, *v.json));
 }
 
 }  // namespace
@@ -111,9 +109,9 @@ void head_width(Value& v, ConfigJson& c) { single(v, c.block.head_dim, size_or_n
 void inner_width(Value& v, ConfigJson& c) { single(v, c.block.d_ff, size); }
 void activation(Value& v, ConfigJson& c) { single(v, c.block.activation, named_activation); }
 void norm_eps(Value& v, ConfigJson& c) { single(v, c.block.norm_eps, positive); }
-void feed_forward_bias(Value& v, ConfigJson& c) { single(v, c.block.feed_forward_bias, boolean); }
+void feed_forward_bias(Value& v, ConfigJson& c) { single(v, c.block.feed_forward_bias, &Json::boolean); }
 void token_types(Value& v, ConfigJson& c) { single(v, c.token_types, size); }
-void tied(Value& v, ConfigJson& c) { single(v, c.tied, boolean); }
+void tied(Value& v, ConfigJson& c) { single(v, c.tied, &Json::boolean); }
 void rope_theta(Value& v, ConfigJson& c) { single(v, c.block.rotary.base, positive); }
 void embedding_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.embeddings, rate); }
 void sublayer_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.sublayers, rate); }
@@ -124,7 +122,7 @@ void hidden_dropout(Value& v, ConfigJson& c) {
     c.block.dropout.embeddings = c.block.dropout.sublayers;
 }
 void attention_bias(Value& v, ConfigJson& c) {
-    single(v, c.block.attention_bias, boolean);
+    single(v, c.block.attention_bias, &Json::boolean);
     c.block.attention_out_bias = c.block.attention_bias;
 }
 void positions(Value& v, ConfigJson& c) {

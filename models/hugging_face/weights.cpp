@@ -35,15 +35,6 @@ std::vector<std::string> read_index(const std::string& folder, const std::string
 
 namespace fs = std::filesystem;
 
-// Whether a file begins so. (A folder or a pipe has no first bytes.)
-bool begins(const std::string& path, std::string_view begin) {
-    std::error_code error;
-    if (begin.empty() || !fs::is_regular_file(path, error))
-        return begin.empty();
-    const nn::checkpoint::InputFile file(path);
-    return file.read(0, std::min<int64_t>(file.size(), std::ssize(begin))) == begin;
-}
-
 }  // namespace
 
 void refuse_others(const std::string& folder) {
@@ -62,11 +53,9 @@ void refuse_others(const std::string& folder) {
                                    nn::checkpoint::in_folder(path, snapshot)));
     }
     for (const nn::checkpoint::Foreign& other : nn::checkpoint::foreign_files())
-        for (const std::string& name : names) {
-            const std::string path = nn::checkpoint::in_folder(folder, name);
-            const bool fits = !other.end.empty() && name.ends_with(other.end) && begins(path, other.begin);
-            check_file(!fits || name == "model.safetensors", path, ": this is ", other.words);
-        }
+        for (const std::string& name : names)
+            check_file(other.end.empty() || !name.ends_with(other.end) || name == "model.safetensors",
+                       nn::checkpoint::in_folder(folder, name), ": this is ", other.words);
 }
 
 WeightFiles weight_files(const std::string& folder) {

@@ -10,11 +10,11 @@ autograd/kernels         3128
 nn                       1298
 nn/checkpoint            1400
 nn/parallel               457
-models                   3113
-models/hugging_face      1078
+models                   3082
+models/hugging_face      1064
 models/text              3488
 apps                     7270
-product                 24578
+product                 24533
 files                     240
 tests                   57141'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |

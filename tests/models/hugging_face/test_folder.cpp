@@ -145,8 +145,9 @@ TEST_CASE("hugging face folder: every kind of model, written and read with the s
     biased.block.attention_bias = biased.block.feed_forward_bias = true;
     check_written_and_read(LanguageModel(biased, Rng(1)), config_of(biased, "llama"));
     // A bare stack whose output layer is the embedding.
-    check_written_and_read(LanguageModel(small_of("gpt2"), Rng(1)),
-                           config_of(small_of("gpt2"), "gpt2", true));
+    ConfigJson stack = config_of(small_of("gpt2"), "gpt2");
+    stack.bare = true;
+    check_written_and_read(LanguageModel(small_of("gpt2"), Rng(1)), stack);
 
     const Config bert = small_of("bert");
     check_written_and_read(MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));

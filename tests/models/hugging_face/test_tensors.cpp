@@ -310,18 +310,12 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
     // A name that ends with .pt may also be that of a Portuguese text.
     const Folder portuguese;
     std::filesystem::create_directories(portuguese / "folder.pt");
-    for (const char* const text : {"", "P", "Bom dia.\n", "\x80\x03"}) {
+    for (const char* const text : {"", "Bom dia.\n"}) {
         portuguese.write("train.pt", text);
         CHECK(error_of([&] { weight_files(portuguese.path); }) ==
               portuguese.path +
                   ": there is no model in this folder: neither model.safetensors nor "
                   "model.safetensors.index.json");
-    }
-    for (const char* const begin : {"PK\x03\x04", "\x80\x02\x8a\x0al"}) {
-        portuguese.write("train.pt", begin);
-        CHECK(error_of([&] {
-                  weight_files(portuguese.path);
-              }).starts_with((portuguese / "train.pt") + ": this is in torch.save's format"));
     }
     const Folder cache;
     std::filesystem::create_directories(cache / "snapshots/0a1b");
