@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/hugging_face/config.h"
-
 namespace plaingrad::models {
 
 // Another id would be looked up, or written, where there is none.
@@ -21,11 +19,11 @@ static void check_specials(const Specials& s, int64_t vocabulary) {
         check_ids("pad", {s.pad});
 }
 
-// Below 2^31, so that the product of two fits into 64 bits.
+// So small that the product of two fits into 64 bits.
 static void check_sizes(int64_t least, std::initializer_list<std::pair<const char*, int64_t>> sizes) {
     for (const auto& [name, size] : sizes)
-        check(size >= least && size < int64_t{1} << 31, "[config] ", name, " = ", size, " must be at least ",
-              least, " and below 2^31");
+        check(size >= least && size <= INT32_MAX, "[config] ", name, " must be between ", least, " and ",
+              INT32_MAX, ": got ", size);
 }
 
 static void check_block(const BlockConfig& c) {
@@ -64,29 +62,24 @@ const Config& check_config(const Config& c) {
           "[config] a classifier needs at least two classes: got ", c.classes);
     check(c.pooled_dropout == -1 || (c.pooled_dropout >= 0 && c.pooled_dropout < 1),
           "[config] pooled_dropout must be in [0, 1), or -1: got ", c.pooled_dropout);
-    hugging_face::fields_of(c);  // throws for a value of an enum that has no name
     return c;
 }
 
-// An attention has four matrices: those of queries and of the output, of keys and of values.
-static double attention_numbers(const BlockConfig& c) {
-    const auto d = static_cast<double>(c.d_model), heads = static_cast<double>(c.n_heads);
-    const double kv_heads = c.n_kv_heads > 0 ? static_cast<double>(c.n_kv_heads) : heads;
-    return 2 * d * (heads + kv_heads) * (c.head_dim > 0 ? static_cast<double>(c.head_dim) : d / heads);
-}
-
-// A feed-forward has two or three matrices of d · d_ff numbers. A decoder layer has two attentions.
+// An attention has four matrices: those of queries and of the output, of keys and of values. A feed-forward
+// has two or three matrices of d · d_ff numbers. A decoder layer has two attentions.
 double least_parameters(const Config& c) {
+    const BlockConfig& b = c.block;
     const bool pair = c.kind == Kind::encoder_decoder, classifies = c.kind == Kind::classifier;
     const auto real = [](int64_t n) { return static_cast<double>(n); };
-    const double d = real(c.block.d_model), attention = attention_numbers(c.block);
+    const double d = real(b.d_model), kv_heads = real(b.n_kv_heads > 0 ? b.n_kv_heads : b.n_heads);
+    const double attention = 2 * d * (real(b.n_heads) + kv_heads) * real(head_size(b));
     const double decoder = pair ? real(c.n_decoder_layers) : 0;
     const double rows = (pair ? std::max(real(c.src_vocabulary), real(c.vocabulary)) : real(c.vocabulary)) +
                         real(c.token_types) +
-                        (c.block.positions == nn::Positions::learned ? real(c.max_length) : 0) +
+                        (b.positions == nn::Positions::learned ? real(c.max_length) : 0) +
                         (classifies ? real(c.classes) : 0);
     return rows * d + decoder * attention +
-           (real(c.n_layers) + decoder) * (attention + (c.block.gated ? 3 : 2) * d * real(c.block.d_ff));
+           (real(c.n_layers) + decoder) * (attention + (b.gated ? 3 : 2) * d * real(b.d_ff));
 }
 
 }  // namespace plaingrad::models

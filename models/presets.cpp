@@ -1,5 +1,6 @@
 #include "models/presets.h"
 
+#include "autograd/base/list.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::models {
@@ -68,13 +69,6 @@ const std::vector<Preset>& presets() {
     return all;
 }
 
-std::vector<std::string> preset_names() {
-    std::vector<std::string> names;
-    for (const Preset& p : presets())
-        names.emplace_back(p.name);
-    return names;
-}
-
 Config gpt2() {
     return {.kind = Kind::causal,
             .vocabulary = 50257,
@@ -141,7 +135,7 @@ const Config& preset(std::string_view name) {
         if (p.name == name)
             return p.config;
     throw autograd::Error(autograd::join("[preset] there is no preset '", name, "'; there are ",
-                                         nn::checkpoint::listed(preset_names())));
+                                         nn::checkpoint::listed(autograd::mapped(presets(), &Preset::name))));
 }
 
 }  // namespace plaingrad::models

@@ -21,12 +21,11 @@
 namespace plaingrad::models {
 
 struct Preset {
-    std::string_view name;
+    std::string name;
     Config config;
 };
 
 const std::vector<Preset>& presets();
-std::vector<std::string> preset_names();
 
 // The families with one stack, in the sizes that made them known, or a small one of these. Set the fields
 // that differ in your model.

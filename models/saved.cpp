@@ -134,10 +134,8 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     config = hugging_face::read_config(file("config.json"));
     const auto listed =
         folder == path ? hugging_face::weight_files(folder) : hugging_face::WeightFiles{.paths = {path}};
-    for (std::size_t i = 0; i < listed.paths.size(); ++i) {
-        files.push_back(nn::checkpoint::read(listed.paths[i]));
-        check_listed(listed, i, files.back().entries());
-    }
+    for (const std::string& one : listed.paths)
+        files.push_back(nn::checkpoint::read(one));
     where = listed.index.empty() ? listed.paths[0] : listed.index;
     has_our_names = is_our_file(files[0]);
     check_file(has_our_names || !is_ours(), where,

@@ -38,73 +38,10 @@ struct Source {
     Words pieces = {};  // empty if all are known
 };
 
-// Sentences that are translated together, and how.
-struct SourceBatch {
-    const Transformer& model;
-    const text::Tokenizer& tokenizer;
-    const TranslationOptions& options;
-    std::span<const Source> sources;
-    std::vector<Translation>& all;  // the results, for all lines
-
-    void translate() const;
-
-private:
-    using Found = std::vector<std::vector<Hypothesis>>;  // of each sentence, best first
-    void add_candidates(const Found& found, std::size_t rank) const;
-    Words copies_for(const Source& source, const Ids& ids, const Tensor& attention, int64_t row) const;
-};
-
-void SourceBatch::translate() const {
-    BeamOptions beam = {.beam = options.beam,
-                        .n_best = options.n_best,
-                        .alpha = options.alpha,
-                        .k = 0,
-                        .max_tokens = model.config.max_length};
-    for (const Source& source : sources)
-        beam.max_tokens_of.push_back(2 * std::ssize(source.ids) + 20);  // not of the batch's longest
-    const auto stepper =
-        model.start(Tokens::padded(autograd::mapped(sources, &Source::ids), model.config.specials.pad));
-    const Found found = beam_search(*stepper, beam);
-    for (int64_t rank = 0; rank < options.n_best; ++rank)
-        add_candidates(found, static_cast<std::size_t>(rank));
-}
-
-// Adds the candidates of one rank, for the sentences that have so many.
-void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
-    std::vector<std::size_t> places;
-    std::vector<Ids> source_ids, target_ids;
-    bool unknown = false;
-    for (std::size_t b = 0; b < sources.size(); ++b)
-        if (rank < found[b].size()) {
-            places.push_back(b);
-            source_ids.push_back(sources[b].ids);
-            target_ids.push_back(found[b][rank].ids);
-            unknown = unknown || contains(target_ids.back(), kUnk);
-        }
-    std::optional<Tensor> attention;  // (B, H, T, S)
-    if (options.align || (unknown && options.copy_unknown))
-        attention = attention_to_source(model, source_ids, target_ids);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const Source& source = sources[places[i]];
-        const auto row = static_cast<int64_t>(i);
-        Words copies;
-        if (attention && options.copy_unknown)
-            copies = copies_for(source, target_ids[i], *attention, row);
-        Translation::Candidate candidate = {text_of(tokenizer, target_ids[i], copies),
-                                            found[places[i]][rank].score};
-        if (options.align) {
-            const Ids read(source.ids.begin(), source.ids.end() - 1);
-            candidate.alignment = text::align(*attention, row, words_of(tokenizer, read, source.pieces),
-                                              words_of(tokenizer, target_ids[i], copies));
-        }
-        all[source.line].best.push_back(std::move(candidate));
-    }
-}
-
 // For each unknown token of a translation, the piece of the source that it is aligned with: an unknown one if
 // the source has any.
-Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor& attention,
-                              int64_t row) const {
+Words copies_for(const text::Tokenizer& tokenizer, const Source& source, const Ids& ids,
+                 const Tensor& attention, int64_t row) {
     Words copies(ids.size());
     const int64_t length = std::ssize(source.ids) - 1;
     std::vector<bool> unknown;
@@ -118,6 +55,60 @@ Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor
         copies[t] = source.pieces.empty() ? tokenizer.piece(source.ids[s]) : source.pieces[s];
     }
     return copies;
+}
+
+// The hypotheses of each sentence of the batch, best first.
+std::vector<std::vector<Hypothesis>> search(const Transformer& model, std::span<const Source> batch,
+                                            const TranslationOptions& options) {
+    BeamOptions beam = {.beam = options.beam,
+                        .n_best = options.n_best,
+                        .alpha = options.alpha,
+                        .k = 0,
+                        .max_tokens = model.config.max_length};
+    for (const Source& source : batch)
+        beam.max_tokens_of.push_back(2 * std::ssize(source.ids) + 20);  // not of the batch's longest
+    const auto stepper =
+        model.start(Tokens::padded(autograd::mapped(batch, &Source::ids), model.config.specials.pad));
+    return beam_search(*stepper, beam);
+}
+
+// Adds the translations of a batch to those of all lines: first the best one of each sentence, then the
+// second of those that have one, and so on.
+void translate_batch(const Transformer& model, const text::Tokenizer& tokenizer,
+                     std::span<const Source> batch, const TranslationOptions& options,
+                     std::vector<Translation>& all) {
+    const std::vector<std::vector<Hypothesis>> found = search(model, batch, options);
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(options.n_best); ++rank) {
+        std::vector<std::size_t> places;
+        std::vector<Ids> source_ids, target_ids;
+        bool unknown = false;
+        for (std::size_t b = 0; b < batch.size(); ++b)
+            if (rank < found[b].size()) {
+                places.push_back(b);
+                source_ids.push_back(batch[b].ids);
+                target_ids.push_back(found[b][rank].ids);
+                unknown = unknown || contains(target_ids.back(), kUnk);
+            }
+        std::optional<Tensor> attention;  // (B, H, T, S)
+        if (options.align || (unknown && options.copy_unknown))
+            attention = attention_to_source(model, source_ids, target_ids);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const Source& source = batch[places[i]];
+            const Ids& ids = target_ids[i];
+            const auto row = static_cast<int64_t>(i);
+            Words copies;
+            if (attention && options.copy_unknown)
+                copies = copies_for(tokenizer, source, ids, *attention, row);
+            auto& candidate = all[source.line].best.emplace_back();
+            candidate.text = text_of(tokenizer, ids, copies);
+            candidate.score = found[places[i]][rank].score;
+            if (options.align) {
+                const Ids read(source.ids.begin(), source.ids.end() - 1);
+                candidate.alignment = text::align(*attention, row, words_of(tokenizer, read, source.pieces),
+                                                  words_of(tokenizer, ids, copies));
+            }
+        }
+    }
 }
 
 // Records in `translation` how much of the line is read, and which of its pieces are unknown.
@@ -170,9 +161,9 @@ std::vector<Translation> translate(const Transformer& model, const text::Tokeniz
                      [](const Source& a, const Source& b) { return a.ids.size() < b.ids.size(); });
     const auto batch = static_cast<std::size_t>(options.batch);
     for (std::size_t begin = 0; begin < sources.size(); begin += batch)
-        SourceBatch{model, tokenizer, options,
-                    std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), all}
-            .translate();
+        translate_batch(model, tokenizer,
+                        std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), options,
+                        all);
     return all;
 }
 

@@ -27,7 +27,7 @@ using autograd::join;
 
 void add_preset(Options& options, std::string& preset) {
     options.add("--preset", "whose model: models/presets.h names the sources", preset,
-                models::preset_names());
+                autograd::mapped(models::presets(), &models::Preset::name));
 }
 
 void add_model_options(Options& options, PresetModel& m) {

@@ -8,10 +8,8 @@ namespace plaingrad::models {
 namespace {
 
 // A hypothesis that is still growing.
-struct Live {
+struct Live : Hypothesis {
     int32_t row;  // of the stepper's batch
-    std::vector<int32_t> ids;
-    double log_probability;
 };
 
 // One way to continue one.
@@ -40,10 +38,9 @@ bool better(const Hypothesis& a, const Hypothesis& b) {
 }
 
 // finished: an end token was generated. It counts in the length but is not stored in ids.
-void finish(Search& search, const std::vector<int32_t>& ids, double log_probability, bool finished,
-            const BeamOptions& o) {
-    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), o);
-    const Hypothesis h = {ids, log_probability, log_probability / penalty, finished};
+void finish(Search& search, Hypothesis h, bool finished, const BeamOptions& o) {
+    h.score = h.log_probability / length_penalty(h.ids.size() + (finished ? 1 : 0), o);
+    h.finished = finished;
     search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
     if (finished && o.kept != nullptr)
         o.kept->push_back(h);
@@ -52,7 +49,7 @@ void finish(Search& search, const std::vector<int32_t>& ids, double log_probabil
 // Returns the live hypotheses, too, as unfinished ones.
 void end_search(Search& search, const BeamOptions& o) {
     for (const Live& l : search.live)
-        finish(search, l.ids, l.log_probability, false, o);
+        finish(search, l, false, o);
     search.live.clear();
 }
 
@@ -96,12 +93,12 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Sp
         const Candidate& c = candidates[rank];
         const Live& from = search.live[c.from];
         if (!specials.is_end(c.token)) {
-            next.push_back({from.row, from.ids, c.log_probability});
+            next.push_back({{from.ids, c.log_probability}, from.row});
             next.back().ids.push_back(c.token);
             if (o.kept != nullptr)
-                o.kept->push_back({next.back().ids, c.log_probability});
+                o.kept->push_back(next.back());
         } else if (rank < beam) {
-            finish(search, from.ids, c.log_probability, true, o);
+            finish(search, {from.ids, c.log_probability}, true, o);
             search.most_probable_ended = search.most_probable_ended || rank == 0;
         }
     }
@@ -124,9 +121,7 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
     for (int32_t b = 0; b < batch; ++b) {
         const int64_t own =
             o.max_tokens_of.empty() ? max_tokens : o.max_tokens_of[static_cast<std::size_t>(b)];
-        check(own >= std::min<int64_t>(1, max_tokens), "[beam_search] max_tokens_of must be at least 1: got ",
-              own);
-        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{b, {}, 0}}});
+        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{{}, b}}});
     }
     Rows rows(stepper);
     for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {

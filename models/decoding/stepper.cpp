@@ -148,10 +148,6 @@ Tensor Rows::step() {
 }
 
 Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
-    for (const int32_t row : kept_)
-        check(sentence(row) < texts.size() && count >= 1 && count <= std::ssize(texts[sentence(row)]),
-              "[decoding] sentence ", sentence(row), " needs a text of at least ", count,
-              " tokens, and at least one token is read");
     select();
     stepper_.rewind(stepper_.known = 0);
     prompts_are_next_ = false;
@@ -163,9 +159,6 @@ Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t c
 
 Tensor Rows::read(const Tokens& tokens) {
     const Tensor logits = stepper_.step(tokens, Logits::last);  // (rows, 1, V)
-    for (const int32_t end : stepper_.specials.ends)
-        check(end >= 0 && end < logits.size(2), "[decoding] the end ", end,
-              " is not an id of a vocabulary of ", logits.size(2), "; set the specials of the configuration");
     kept_.clear();
     tokens_.clear();
     return autograd::reshape(logits, {logits.size(0), logits.size(2)});  // (rows, V)

@@ -6,6 +6,7 @@
 
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
+#include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -18,7 +19,8 @@ void check_model(const std::string& path, const ConfigJson& c) {
     try {
         check_config(c);
     } catch (const autograd::Error& error) {
-        throw nn::checkpoint::FileError(path + ": " + error.what());
+        throw nn::checkpoint::FileError(path + ": " +
+                                        nn::checkpoint::replaced(error.what(), {{"[config] ", ""}}));
     }
 }
 
@@ -31,9 +33,7 @@ struct FieldsToJson {
     }
     template <class Enum>
     void operator()(const std::string& name, Enum value, std::span<const char* const> names) {
-        const auto i = static_cast<std::size_t>(value);
-        check(i < names.size(), "[config] ", name, ": value ", i, " of this enum has no name");
-        (*this)(name, names[i]);
+        (*this)(name, names[static_cast<std::size_t>(value)]);
     }
 };
 // and one that reads them. One that is missing keeps its value.
@@ -54,10 +54,8 @@ struct FieldsFromJson {
     template <class T>
     void read(const Json& j, std::vector<T>& values) const {
         values.clear();
-        for (const Json& item : j.items()) {
-            values.emplace_back();
-            read(item, values.back());
-        }
+        for (const Json& item : j.items())
+            read(item, values.emplace_back());
     }
     template <class T>
     void operator()(const std::string& name, T& value) const {
@@ -89,28 +87,12 @@ ConfigJson read_own(const Json& json, const std::string& path) {
     return c;
 }
 
-// A member that is not one of the family's keys.
-void check_other(const Json& json, const Family& family, Unknown& unknown) {
-    for (const Refused& refused : family.refused)
-        if (refused.name == json.name()) {
-            const std::string value =
-                json.kind() == Json::Kind::number ? nn::checkpoint::to_text(json.real()) : json.shown();
-            return json.require(value == refused.only, "must be ", refused.only, ", as ", refused.why,
-                                ": got ", value);
-        }
-    if (std::find(family.ignored.begin(), family.ignored.end(), json.name()) == family.ignored.end())
-        unknown.add(json.name());
-}
-
 // A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
 void limit_to_window(ConfigJson& c) {
-    const auto& layers = c.sliding_layers;
-    const bool slides = layers.empty() || std::count(layers.begin(), layers.end(), true) > 0;
-    if (c.window == 0 || !slides || c.window >= c.max_positions) {
+    if (c.window >= c.max_positions)
         c.window = 0;
-        c.sliding_layers.clear();
+    if (c.window == 0)
         return;
-    }
     c.notes.push_back(autograd::join("texts of up to ", c.window, " tokens, instead of ", c.max_length,
                                      ": in longer ones attention would have to see only its sliding_window"));
     c.max_length = c.window;
@@ -136,7 +118,7 @@ ConfigJson read(const Json& json, const std::string& path) {
     c.family = family.name;
     std::vector<Value> values =
         autograd::mapped(family.keys, [&](const Key& key) { return Value{.name = key.name, .file = &json}; });
-    Unknown unknown;
+    Json::Items others;
     for (const Json& member : json.members()) {
         std::string_view name = member.name();
         for (const auto& [other, own] : family.other_names)
@@ -146,12 +128,12 @@ ConfigJson read(const Json& json, const std::string& path) {
         if (value != values.end())
             value->json = member;
         else
-            check_other(member, family, unknown);
+            others.push_back(member);
     }
     for (std::size_t i = 0; i < values.size(); ++i)  // in the table's order, as some need those before them
         family.keys[i].meaning(values[i], c);
     limit_to_window(c);
-    unknown.note(c.notes);
+    check_others(others, family.refused, family.ignored, c.notes);
     check_model(path, c);
     resolve(c.block);
     return c;
@@ -183,7 +165,6 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
     if (model.max_length != given.max_length) {
         c.max_positions = model.max_length;
         c.window = 0;
-        c.sliding_layers.clear();
     }
     check(model.kind != Kind::classifier ||
               (model.pooling == Pooling::pooler && std::ssize(c.labels) == model.classes),
@@ -202,13 +183,12 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
     return c;
 }
 
-ConfigJson config_of(const Config& model, const std::string& family, bool bare) {
+ConfigJson config_of(const Config& model, const std::string& family) {
     ConfigJson given;
     given.family = family;
     if (given.is_ours())
         return config_of(model, given);
     given.max_length = 0;
-    given.bare = bare;
     given.specials = model.specials;
     given.start = model.specials.start;
     for (int64_t i = 0; i < model.classes; ++i)

@@ -25,9 +25,8 @@ struct ConfigJson : Config {
     bool names_class = false;  // or "architectures" is missing, and the class is the usual one
     // The file's own numbers, from which max_length follows; they are written back. max_positions: how many
     // positions GPT-2 or BERT has, which is max_length; how many the others were made for. window: how many
-    // tokens back the sliding layers of Mistral and Qwen2 see; 0: there are none.
+    // tokens back the layers of Mistral see; 0: all.
     int64_t max_positions = 0, window = 0;
-    std::vector<bool> sliding_layers = {};
     int32_t start = -1;                    // bos_token_id; -1: none, and specials.start is another
     std::vector<std::string> labels = {};  // of the classes, by their numbers
     bool lines = false;  // of a language model of ours: its texts are lines, each between <sos> and <eos>
@@ -49,12 +48,12 @@ ConfigJson read_config(const std::string& path);
 ConfigJson config_of(const Config& model, const ConfigJson& given);
 // The same for a new model, with its own ids, and labels as transformers counts them. Throws Error if there
 // is no such family.
-ConfigJson config_of(const Config& model, const std::string& family = "plaingrad", bool bare = false);
+ConfigJson config_of(const Config& model, const std::string& family = "plaingrad");
 
 // The whole text of config.json; for transformers 4.43 and later.
 std::string written(const ConfigJson& config);
 
-// The fields of a configuration as JSON, by name. Throws Error for a value of an enum that has no name.
+// The fields of a configuration as JSON, by name.
 std::vector<std::pair<std::string, std::string>> fields_of(const Config& config);
 
 }  // namespace plaingrad::models::hugging_face

@@ -13,7 +13,7 @@ std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
 
 // Under the names that most families have.
 const std::vector<Key> kSizes = {{"max_position_embeddings", positions}, {"hidden_size", width},
-                                 {"num_hidden_layers", layers},          {"num_attention_heads", heads},
+                                 {"num_hidden_layers", layer_count},     {"num_attention_heads", head_count},
                                  {"intermediate_size", inner_width},     {"hidden_act", activation}};
 
 // The values of missing keys: a model, and its special ids. -1: none.
@@ -63,15 +63,15 @@ Family rotary_family(const std::string& name, const std::string& of_class, const
         .layers = "layers.",
         .stack = {{"embed_tokens", "embedding.tokens"}, {"norm", "encoder.norm"}},
         .layer = {{"input_layernorm", "norm1"},
-                  {"self_attn.q_proj", "self_attention.in_proj", Part::query},
-                  {"self_attn.k_proj", "self_attention.in_proj", Part::key},
-                  {"self_attn.v_proj", "self_attention.in_proj", Part::value},
+                  {"self_attn.q_proj", "self_attention.in_proj", Columns::query},
+                  {"self_attn.k_proj", "self_attention.in_proj", Columns::key},
+                  {"self_attn.v_proj", "self_attention.in_proj", Columns::value},
                   {"self_attn.o_proj", "self_attention.out_proj"},
                   {"post_attention_layernorm", "norm2"},
-                  {"mlp.gate_proj", "feed_forward.linear1", Part::gate},
-                  {"mlp.up_proj", "feed_forward.linear1", Part::up},
+                  {"mlp.gate_proj", "feed_forward.linear1", Columns::gate},
+                  {"mlp.up_proj", "feed_forward.linear1", Columns::up},
                   {"mlp.down_proj", "feed_forward.linear2"}},
-        .head = {{"lm_head", "output", Part::all, Kind::causal, Tie::second}},
+        .head = {{"lm_head", "output", Columns::all, Kind::causal, Tie::second}},
         .heads = {"lm_head.", "score."}};
 }
 
@@ -90,14 +90,13 @@ Family mistral_family() {
 
 Family qwen2_family() {
     ConfigJson c = usual(rotary_model(151936, 32768, 32, 22016), -1, {});
-    c.window = 4096;
     c.block.attention_bias = true;
-    Family f = rotary_family("qwen2", "Qwen2", c,
-                             {{"sliding_window", window},
-                              {"use_sliding_window", use_window},
-                              {"max_window_layers", first_window_layer},
-                              {"layer_types", layer_types}});
-    f.refused.push_back({"use_mrope", "false", "a text has one position a token"});
+    Family f = rotary_family("qwen2", "Qwen2", c, {});
+    f.refused =
+        f.refused + std::vector<Refused>{{"use_mrope", "false", "a text has one position a token"},
+                                         {"use_sliding_window", "false", "each token sees all before it"}};
+    // What they say of windows holds only with use_sliding_window.
+    f.ignored = f.ignored + Ignored{"sliding_window", "max_window_layers", "layer_types"};
     return f;
 }
 
@@ -110,8 +109,8 @@ Family gpt2_family() {
         .usual = usual(gpt2(), 50256, {50256}),
         .keys = {{"n_positions", positions},
                  {"n_embd", width},
-                 {"n_layer", layers},
-                 {"n_head", heads},
+                 {"n_layer", layer_count},
+                 {"n_head", head_count},
                  {"n_inner", inner_width_or_four},
                  {"activation_function", activation},
                  {"layer_norm_epsilon", norm_eps},
@@ -139,7 +138,7 @@ Family gpt2_family() {
                   {"ln_2", "norm2"},
                   {"mlp.c_fc", "feed_forward.linear1"},
                   {"mlp.c_proj", "feed_forward.linear2"}},
-        .head = {{"lm_head", "output", Part::all, Kind::causal, Tie::second}},
+        .head = {{"lm_head", "output", Columns::all, Kind::causal, Tie::second}},
         .heads = {"lm_head.", "score."},
         .transposed = false};
 }
@@ -167,22 +166,22 @@ Family bert_family() {
                   {"embeddings.position_embeddings", "embedding.positions"},
                   {"embeddings.token_type_embeddings", "embedding.types"},
                   {"embeddings.LayerNorm", "embedding.norm"}},
-        .layer = {{"attention.self.query", "self_attention.in_proj", Part::query},
-                  {"attention.self.key", "self_attention.in_proj", Part::key},
-                  {"attention.self.value", "self_attention.in_proj", Part::value},
+        .layer = {{"attention.self.query", "self_attention.in_proj", Columns::query},
+                  {"attention.self.key", "self_attention.in_proj", Columns::key},
+                  {"attention.self.value", "self_attention.in_proj", Columns::value},
                   {"attention.output.dense", "self_attention.out_proj"},
                   {"attention.output.LayerNorm", "norm1"},
                   {"intermediate.dense", "feed_forward.linear1"},
                   {"output.dense", "feed_forward.linear2"},
                   {"output.LayerNorm", "norm2"}},
-        .head = {{"bert.pooler.dense", "pooler", Part::all, Kind::classifier},
-                 {"pooler.dense", "pooler", Part::all, Kind::encoder},
-                 {"classifier", "output", Part::all, Kind::classifier},
-                 {"cls.predictions.transform.dense", "transform", Part::all, Kind::masked},
-                 {"cls.predictions.transform.LayerNorm", "norm", Part::all, Kind::masked},
-                 {"cls.predictions.bias", "output.bias", Part::all, Kind::masked, Tie::first},
-                 {"cls.predictions.decoder.bias", "output.bias", Part::all, Kind::masked, Tie::second},
-                 {"cls.predictions.decoder.weight", "output.table", Part::all, Kind::masked, Tie::second}},
+        .head = {{"bert.pooler.dense", "pooler", Columns::all, Kind::classifier},
+                 {"pooler.dense", "pooler", Columns::all, Kind::encoder},
+                 {"classifier", "output", Columns::all, Kind::classifier},
+                 {"cls.predictions.transform.dense", "transform", Columns::all, Kind::masked},
+                 {"cls.predictions.transform.LayerNorm", "norm", Columns::all, Kind::masked},
+                 {"cls.predictions.bias", "output.bias", Columns::all, Kind::masked, Tie::first},
+                 {"cls.predictions.decoder.bias", "output.bias", Columns::all, Kind::masked, Tie::second},
+                 {"cls.predictions.decoder.weight", "output.table", Columns::all, Kind::masked, Tie::second}},
         .heads = {"cls.", "classifier."}};
 }
 

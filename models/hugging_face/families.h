@@ -26,9 +26,10 @@ struct Value {
 // What a key means: reads it into a configuration, or writes it. A missing one keeps its usual value. Throws
 // FileError for a value that is refused. The functions are in keys.cpp.
 using Meaning = void(Value&, ConfigJson&);
-Meaning architectures, vocabulary, positions, width, layers, heads, kv_heads, head_width, inner_width,
-    inner_width_or_four, activation, norm_eps, attention_bias, feed_forward_bias, token_types, tied;
-Meaning rope_theta, rope, window, use_window, first_window_layer, layer_types;
+Meaning architectures, vocabulary, positions, width, layer_count, head_count, kv_heads, head_width,
+    inner_width, inner_width_or_four, activation, norm_eps, attention_bias, feed_forward_bias, token_types,
+    tied;
+Meaning rope_theta, rope, window;
 Meaning embedding_dropout, sublayer_dropout, hidden_dropout, attention_dropout, pooled_dropout;
 Meaning labels, label_numbers, problem_type, start_id, end_ids, pad_id;
 
@@ -37,7 +38,7 @@ struct Key {
     std::string_view name;
     Meaning* meaning;
 };
-// A key that is refused, unless it has this value.
+// A key that is refused, unless it has this value, or is empty or null and this value is not true.
 struct Refused {
     std::string_view name;
     const char *only, *why;
@@ -45,10 +46,15 @@ struct Refused {
 // Keys that change no logits.
 using Ignored = std::vector<std::string_view>;
 
+// For the members of a file that are no keys: throws FileError for one that is refused, and notes the names
+// of those that nobody knows.
+void check_others(const Json::Items& members, const std::vector<Refused>& refused, const Ignored& ignored,
+                  std::vector<std::string>& notes);
+
 // ---- Tensors.
 
 // A linear layer of theirs may be some columns of one of ours.
-enum class Part { all, query, key, value, gate, up };
+enum class Columns { all, query, key, value, gate, up };
 
 // Names of one tensor, if the model is tied: each may be read, and the first is written. In a model that is
 // not tied, the second is the tensor's name, and the first is written in vain, as transformers does.
@@ -57,7 +63,7 @@ enum class Tie { none, first, second };
 // A layer of the file, and ours: its weight, and its bias if it has one. Or one of these alone, by its name.
 struct Row {
     std::string theirs, ours;
-    Part part = Part::all;
+    Columns columns = Columns::all;
     std::optional<Kind> kind = {};  // of a head: which models have it
     Tie tie = Tie::none;
 };
@@ -94,19 +100,11 @@ const Family& family_of(const std::string& name);
 
 // ---- What generation_config.json needs, too.
 
-// The keys that nobody knows. A file may have millions: only the first few are kept.
-struct Unknown {
-    std::string names = {};
-    std::size_t count = 0;
-    void add(std::string_view name);
-    void note(std::vector<std::string>& notes) const;  // one note, if there are any
-};
-
-// Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
+// Those of the ids that are in the vocabulary. Each other one gets a note.
 std::vector<int32_t> valid_ids(std::string_view name, const std::vector<int64_t>& ids, int64_t vocabulary,
                                std::vector<std::string>& notes);
 
-// One number, a list of them, or null.
-std::vector<int64_t> numbers(const Json& json);
+// The values of a list; or of null none, and else the one that it is.
+Json::Items listed_in(const Json& json);
 
 }  // namespace plaingrad::models::hugging_face

@@ -13,12 +13,6 @@ namespace {
 // A number of tokens, or 0 for null.
 int64_t count_or_0(const Json& json) { return json.is_null() ? 0 : json.count(INT32_MAX); }
 
-std::vector<std::string> texts(const Json& json) {
-    if (json.kind() == Json::Kind::array)
-        return autograd::mapped(json.items(), &Json::nonempty_text);
-    return json.is_null() ? std::vector<std::string>() : std::vector{json.nonempty_text()};
-}
-
 // Sets a number, unless the file has null.
 void set(double& number, const Json& json, double least, double most, const char* range) {
     if (json.is_null())
@@ -27,54 +21,38 @@ void set(double& number, const Json& json, double least, double most, const char
     json.require(number >= least && number <= most, "must be ", range, ": got ", number);
 }
 
-// Whether the value is null, empty, or the number or the truth that changes nothing.
-bool changes_nothing(const Json& json, double neutral) {
-    if (json.kind() == Json::Kind::number)
-        return json.real() == neutral;
-    if (json.kind() == Json::Kind::boolean)
-        return json.boolean() == (neutral != 0);
-    const std::string text = json.shown();
-    return json.is_null() || text == "\"\"" || text == "[]" || text == "{}";
-}
-
-// Refused, unless it is null or `neutral`. With kAccepted, these are all keys of GenerationConfig in
-// transformers 5, and those that older files have.
-struct RefusedUnless {
-    std::string_view name;
-    double neutral;
-    const char* why;
-};
-constexpr RefusedUnless kRefused[] = {
-    {"num_beams", 1, "one text is drawn, without a beam"},
-    {"num_beam_groups", 1, "one text is drawn, without a beam"},
-    {"diversity_penalty", 0, "one text is drawn, without a beam"},
-    {"constraints", 0, "one text is drawn, without a beam"},
-    {"force_words_ids", 0, "one text is drawn, without a beam"},
-    {"min_length", 0, "a text may end at once"},
-    {"min_new_tokens", 0, "a text may end at once"},
-    {"min_p", 0, "tokens are chosen by top_k and top_p"},
-    {"top_h", 1, "tokens are chosen by top_k and top_p"},
-    {"typical_p", 1, "tokens are chosen by top_k and top_p"},
-    {"epsilon_cutoff", 0, "tokens are chosen by top_k and top_p"},
-    {"eta_cutoff", 0, "tokens are chosen by top_k and top_p"},
-    {"penalty_alpha", 0, "there is no contrastive search"},
-    {"dola_layers", 0, "layers are not contrasted"},
-    {"guidance_scale", 1, "there is no second prompt"},
-    {"no_repeat_ngram_size", 0, "repetition is only weighed, by repetition_penalty"},
-    {"encoder_repetition_penalty", 1, "what is like the prompt is not preferred"},
-    {"encoder_no_repeat_ngram_size", 0, "what is in the prompt may come again"},
-    {"bad_words_ids", 0, "only single tokens can be forbidden, by suppress_tokens"},
-    {"begin_suppress_tokens", 0, "what is forbidden is so everywhere"},
-    {"sequence_bias", 0, "no text is preferred"},
-    {"forced_bos_token_id", -1, "no token is forced"},
-    {"forced_eos_token_id", -1, "no token is forced"},
-    {"exponential_decay_length_penalty", 0, "the end has the probability that the model gives it"},
-    {"watermarking_config", 0, "texts have no watermark"},
-    {"token_healing", 0, "the prompt's last token stays as it is"},
+// With kAccepted, these are all keys of GenerationConfig in transformers 5, and those that older files have.
+const std::vector<Refused> kRefused = {
+    {"num_beams", "1", "one text is drawn, without a beam"},
+    {"num_beam_groups", "1", "one text is drawn, without a beam"},
+    {"diversity_penalty", "0", "one text is drawn, without a beam"},
+    {"constraints", "null", "one text is drawn, without a beam"},
+    {"force_words_ids", "null", "one text is drawn, without a beam"},
+    {"min_length", "0", "a text may end at once"},
+    {"min_new_tokens", "0", "a text may end at once"},
+    {"min_p", "0", "tokens are chosen by top_k and top_p"},
+    {"top_h", "1", "tokens are chosen by top_k and top_p"},
+    {"typical_p", "1", "tokens are chosen by top_k and top_p"},
+    {"epsilon_cutoff", "0", "tokens are chosen by top_k and top_p"},
+    {"eta_cutoff", "0", "tokens are chosen by top_k and top_p"},
+    {"penalty_alpha", "0", "there is no contrastive search"},
+    {"dola_layers", "null", "layers are not contrasted"},
+    {"guidance_scale", "1", "there is no second prompt"},
+    {"no_repeat_ngram_size", "0", "repetition is only weighed, by repetition_penalty"},
+    {"encoder_repetition_penalty", "1", "what is like the prompt is not preferred"},
+    {"encoder_no_repeat_ngram_size", "0", "what is in the prompt may come again"},
+    {"bad_words_ids", "null", "only single tokens can be forbidden, by suppress_tokens"},
+    {"begin_suppress_tokens", "null", "what is forbidden is so everywhere"},
+    {"sequence_bias", "null", "no text is preferred"},
+    {"forced_bos_token_id", "null", "no token is forced"},
+    {"forced_eos_token_id", "null", "no token is forced"},
+    {"exponential_decay_length_penalty", "null", "the end has the probability that the model gives it"},
+    {"watermarking_config", "null", "texts have no watermark"},
+    {"token_healing", "false", "the prompt's last token stays as it is"},
 };
 
 // Honoured; or they change no text, or others say it.
-constexpr std::string_view kAccepted[] = {
+const Ignored kAccepted = {
     // Honoured.
     "do_sample", "temperature", "top_k", "top_p", "repetition_penalty", "max_new_tokens", "max_length",
     "stop_strings", "eos_token_id", "suppress_tokens",
@@ -96,21 +74,6 @@ constexpr std::string_view kAccepted[] = {
     "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "transformers_version", "_from_model_config", "_commit_hash"};
 
-// Of the keys that are not honoured.
-void check_others(const Json& json, std::vector<std::string>& notes) {
-    Unknown unknown;
-    for (const Json& member : json.members()) {
-        const auto* key = std::find_if(std::begin(kRefused), std::end(kRefused),
-                                       [&](const RefusedUnless& r) { return r.name == member.name(); });
-        if (key != std::end(kRefused))
-            member.require(changes_nothing(member, key->neutral), "has a value that is not supported, as ",
-                           key->why, "; without this key the model can be used");
-        else if (std::find(std::begin(kAccepted), std::end(kAccepted), member.name()) == std::end(kAccepted))
-            unknown.add(member.name());
-    }
-    unknown.note(notes);
-}
-
 void note_chat_template(const std::string& folder, std::vector<std::string>& notes) {
     const bool beside = nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "chat_template.jinja"));
     if (beside || !text::tokenizer::TokenizerConfig(folder).json["chat_template"].is_null())
@@ -128,10 +91,10 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     if (!nn::checkpoint::exists(path))
         return g;
     const Json json = Json::open(path), do_sample = json["do_sample"], top_k = json["top_k"];
-    check_others(json, g.notes);
+    check_others(json.members(), kRefused, kAccepted, g.notes);
     const auto ids = [&](const char* name) {
-        return valid_ids(autograd::join("generation_config.json: ", name), numbers(json[name]), vocabulary,
-                         g.notes);
+        return valid_ids(autograd::join("generation_config.json: ", name),
+                         autograd::mapped(listed_in(json[name]), &Json::integer), vocabulary, g.notes);
     };
     SamplingOptions& s = g.writing.sampling;
     if (do_sample.boolean_or(false))
@@ -151,7 +114,7 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
         g.writing.max_tokens = tokens;
     else if (length > 0)
         g.writing.max_tokens = g.writing.max_length = length;
-    g.writing.stop = texts(json["stop_strings"]);
+    g.writing.stop = autograd::mapped(listed_in(json["stop_strings"]), &Json::nonempty_text);
     g.ends = ids("eos_token_id");
     s.never = ids("suppress_tokens");
     return g;

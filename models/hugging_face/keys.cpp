@@ -27,8 +27,6 @@ int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json);
 // Each layer takes memory before a tensor of it was found.
 int64_t few(const Json& json) { return between(json, 0, 10'000); }
 
-bool boolean(const Json& json) { return json.boolean(); }
-
 double positive(const Json& json) {
     const double value = json.real();
     json.require(value > 0, "must be positive: got ", value);
@@ -41,18 +39,20 @@ Real rate(const Json& json) {
     return value;
 }
 
+// The first name of each is written.
+constexpr std::pair<std::string_view, nn::Activation> kActivations[] = {
+    {"relu", nn::Activation::relu},
+    {"gelu", nn::Activation::gelu},
+    {"gelu_new", nn::Activation::gelu_tanh},
+    {"silu", nn::Activation::silu},
+    {"gelu_python", nn::Activation::gelu},
+    {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
+    {"gelu_python_tanh", nn::Activation::gelu_tanh},
+    {"swish", nn::Activation::silu}};
 nn::Activation named_activation(const Json& json) {
-    using enum nn::Activation;
-    static const std::map<std::string_view, nn::Activation> names = {{"relu", relu},
-                                                                     {"gelu", gelu},
-                                                                     {"gelu_python", gelu},
-                                                                     {"gelu_new", gelu_tanh},
-                                                                     {"gelu_pytorch_tanh", gelu_tanh},
-                                                                     {"gelu_python_tanh", gelu_tanh},
-                                                                     {"silu", silu},
-                                                                     {"swish", silu}};
-    const auto found = names.find(json.view());
-    json.require(found != names.end(), json.shown(),
+    const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                     [&](const auto& known) { return known.first == json.view(); });
+    json.require(found != std::end(kActivations), json.shown(),
                  " is not supported; there are relu, gelu, gelu_new, gelu_pytorch_tanh and silu");
     return found->second;
 }
@@ -82,53 +82,51 @@ std::string json_of(const T& value) {
     return JsonText(value).text;
 }
 std::string json_of(nn::Activation value) {
-    using enum nn::Activation;
-    return json_of(value == relu        ? "relu"
-                   : value == gelu      ? "gelu"
-                   : value == gelu_tanh ? "gelu_new"
-                                        : "silu");
+    return json_of(std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& known) {
+                       return known.second == value;
+                   })->first);
 }
 std::string id_or_null(int32_t id) { return id < 0 ? "null" : json_of(id); }
 
 // ---- Keys that are one number, or one name.
 
 template <class T, class Read>
-void is(Value& v, T& member, Read read) {
+void single(Value& v, T& member, Read read) {
     if (v.file == nullptr)
         v.text = json_of(member);
     else if (v.json)
-        member = static_cast<T>(read(*v.json));
+        member = static_cast<T>(std::invoke(read, *v.json));
 }
 
 }  // namespace
 
-void vocabulary(Value& v, ConfigJson& c) { is(v, c.vocabulary, size); }
-void width(Value& v, ConfigJson& c) { is(v, c.block.d_model, size); }
-void layers(Value& v, ConfigJson& c) { is(v, c.n_layers, few); }
-void heads(Value& v, ConfigJson& c) { is(v, c.block.n_heads, size); }
-void kv_heads(Value& v, ConfigJson& c) { is(v, c.block.n_kv_heads, size_or_null); }
-void head_width(Value& v, ConfigJson& c) { is(v, c.block.head_dim, size_or_null); }
-void inner_width(Value& v, ConfigJson& c) { is(v, c.block.d_ff, size); }
-void activation(Value& v, ConfigJson& c) { is(v, c.block.activation, named_activation); }
-void norm_eps(Value& v, ConfigJson& c) { is(v, c.block.norm_eps, positive); }
-void feed_forward_bias(Value& v, ConfigJson& c) { is(v, c.block.feed_forward_bias, boolean); }
-void token_types(Value& v, ConfigJson& c) { is(v, c.token_types, size); }
-void tied(Value& v, ConfigJson& c) { is(v, c.tied, boolean); }
-void rope_theta(Value& v, ConfigJson& c) { is(v, c.block.rotary.base, positive); }
-void embedding_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.embeddings, rate); }
-void sublayer_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.sublayers, rate); }
-void attention_dropout(Value& v, ConfigJson& c) { is(v, c.block.dropout.attention, rate); }
+void vocabulary(Value& v, ConfigJson& c) { single(v, c.vocabulary, size); }
+void width(Value& v, ConfigJson& c) { single(v, c.block.d_model, size); }
+void layer_count(Value& v, ConfigJson& c) { single(v, c.n_layers, few); }
+void head_count(Value& v, ConfigJson& c) { single(v, c.block.n_heads, size); }
+void kv_heads(Value& v, ConfigJson& c) { single(v, c.block.n_kv_heads, size_or_null); }
+void head_width(Value& v, ConfigJson& c) { single(v, c.block.head_dim, size_or_null); }
+void inner_width(Value& v, ConfigJson& c) { single(v, c.block.d_ff, size); }
+void activation(Value& v, ConfigJson& c) { single(v, c.block.activation, named_activation); }
+void norm_eps(Value& v, ConfigJson& c) { single(v, c.block.norm_eps, positive); }
+void feed_forward_bias(Value& v, ConfigJson& c) { single(v, c.block.feed_forward_bias, &Json::boolean); }
+void token_types(Value& v, ConfigJson& c) { single(v, c.token_types, size); }
+void tied(Value& v, ConfigJson& c) { single(v, c.tied, &Json::boolean); }
+void rope_theta(Value& v, ConfigJson& c) { single(v, c.block.rotary.base, positive); }
+void embedding_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.embeddings, rate); }
+void sublayer_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.sublayers, rate); }
+void attention_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.attention, rate); }
 
 void hidden_dropout(Value& v, ConfigJson& c) {
-    is(v, c.block.dropout.sublayers, rate);
+    single(v, c.block.dropout.sublayers, rate);
     c.block.dropout.embeddings = c.block.dropout.sublayers;
 }
 void attention_bias(Value& v, ConfigJson& c) {
-    is(v, c.block.attention_bias, boolean);
+    single(v, c.block.attention_bias, &Json::boolean);
     c.block.attention_out_bias = c.block.attention_bias;
 }
 void positions(Value& v, ConfigJson& c) {
-    is(v, c.max_positions, size);
+    single(v, c.max_positions, size);
     c.max_length = c.max_positions;
 }
 // null, which is usual: four times the model's.
@@ -150,21 +148,17 @@ void architectures(Value& v, ConfigJson& c) {
         v.text = "[" + quote(architecture(c)) + "]";
         return;
     }
-    const auto names = v.json && !v.json->is_null() ? autograd::mapped(v.json->items(), &Json::text)
-                                                    : std::vector<std::string>();
+    const Json::Items names = v.json && !v.json->is_null() ? v.json->items() : Json::Items();
     c.names_class = !names.empty();
     if (names.empty())
         return;
-    std::vector<std::string> known;
-    for (const Architecture& a : family_of(c.family).architectures) {
-        known.emplace_back(a.name);
-        if (a.name == names[0]) {
-            c.kind = a.kind;
-            c.bare = a.bare;
-            return;
-        }
-    }
-    v.json->require(false, shown(names[0]), " is not supported; there are ", nn::checkpoint::listed(known));
+    const std::vector<Architecture>& known = family_of(c.family).architectures;
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const Architecture& a) { return a.name == names[0].view(); });
+    v.json->require(found != known.end(), names[0].shown(), " is not supported; there are ",
+                    nn::checkpoint::listed(autograd::mapped(known, &Architecture::name)));
+    c.kind = found->kind;
+    c.bare = found->bare;
 }
 
 // ---- Rotary positions.
@@ -225,42 +219,12 @@ void rope(Value& v, ConfigJson& c) {
     r.original_length = !beside.is_null() ? size(beside) : inside.is_null() ? c.max_positions : size(inside);
 }
 
-// ---- Sliding windows: which layers see only so many tokens back.
-
+// The sliding window: how many tokens back all layers see.
 void window(Value& v, ConfigJson& c) {
     if (v.file == nullptr)
         v.text = c.window > 0 ? json_of(c.window) : "null";
     else if (v.json)
         c.window = size_or_null(*v.json);
-}
-void use_window(Value& v, ConfigJson& c) {
-    bool uses = v.file == nullptr && c.window > 0;
-    is(v, uses, boolean);
-    c.window = uses ? c.window : 0;
-}
-void first_window_layer(Value& v, ConfigJson& c) {
-    if (v.file == nullptr)
-        return;
-    const int64_t first = v.json ? between(*v.json, 0, INT32_MAX) : 28;
-    for (int64_t i = 0; i < c.n_layers; ++i)
-        c.sliding_layers.push_back(i >= first);
-}
-void layer_types(Value& v, ConfigJson& c) {
-    if (v.file == nullptr && c.window > 0)
-        v.text = json_of(autograd::mapped(c.sliding_layers, [](bool slides) {
-            return std::string(slides ? "sliding_attention" : "full_attention");
-        }));
-    if (!v.json || v.json->is_null() || v.json->items().size() == 0)
-        return;
-    c.sliding_layers.clear();
-    for (const Json& type : v.json->items()) {
-        c.sliding_layers.push_back(type.view() == "sliding_attention");
-        type.require(c.sliding_layers.back() || type.view() == "full_attention", type.shown(),
-                     " is not supported; full_attention and sliding_attention are");
-    }
-    v.json->require(std::ssize(c.sliding_layers) == c.n_layers,
-                    "must be as many as \"num_hidden_layers\": got ", c.sliding_layers.size(), " and ",
-                    c.n_layers);
 }
 
 // ---- Classes. Other models than classifiers have none, whatever their file says.
@@ -309,7 +273,8 @@ void problem_type(Value& v, ConfigJson& c) {
 
 // known: without this key.
 static std::vector<int32_t> special_ids(const Value& v, ConfigJson& c, const std::vector<int64_t>& known) {
-    return valid_ids(v.name, v.json ? numbers(*v.json) : known, c.vocabulary, c.notes);
+    return valid_ids(v.name, v.json ? autograd::mapped(listed_in(*v.json), &Json::integer) : known,
+                     c.vocabulary, c.notes);
 }
 
 static void one_id(Value& v, ConfigJson& c, int32_t& id) {
@@ -336,38 +301,42 @@ void end_ids(Value& v, ConfigJson& c) {
 
 // ---- What generation_config.json needs, too.
 
-static constexpr std::size_t kMostNotes = 10;
-
-void Unknown::add(std::string_view name) {
-    if (++count <= kMostNotes)
-        names.append(count == 1 ? "" : ", ").append(shown(name, 40));
-}
-
-void Unknown::note(std::vector<std::string>& notes) const {
-    const std::string more = count > kMostNotes ? autograd::join(" and ", count - kMostNotes, " more") : "";
-    if (count > 0)
-        notes.push_back("keys that transformers does not know are ignored: " + names + more);
+void check_others(const Json::Items& members, const std::vector<Refused>& refused, const Ignored& ignored,
+                  std::vector<std::string>& notes) {
+    std::vector<std::string> unknown;
+    for (const Json& member : members) {
+        const auto known = std::find_if(refused.begin(), refused.end(),
+                                        [&](const Refused& r) { return r.name == member.name(); });
+        if (known != refused.end()) {
+            const std::string value =
+                member.kind() == Json::Kind::number ? nn::checkpoint::to_text(member.real()) : member.shown();
+            const bool nothing = value == "null" || value == "\"\"" || value == "[]" || value == "{}";
+            member.require(value == known->only || (nothing && known->only != std::string_view("true")),
+                           "must be ", known->only, ", as ", known->why, ": got ", value);
+        } else if (std::find(ignored.begin(), ignored.end(), member.name()) == ignored.end()) {
+            unknown.push_back(shown(member.name(), 40));
+        }
+    }
+    if (!unknown.empty())
+        notes.push_back("keys that transformers does not know are ignored: " +
+                        nn::checkpoint::listed(unknown));
 }
 
 std::vector<int32_t> valid_ids(std::string_view name, const std::vector<int64_t>& ids, int64_t vocabulary,
                                std::vector<std::string>& notes) {
     std::vector<int32_t> valid;
-    std::size_t others = 0;
     for (const int64_t id : ids)
         if (id >= 0 && id < vocabulary)
             valid.push_back(static_cast<int32_t>(id));
-        else if (++others <= kMostNotes)
-            notes.push_back(
-                autograd::join(name, " ", id, " is ignored: there are the ids 0 to ", vocabulary - 1));
-    if (others > kMostNotes)
-        notes.push_back(autograd::join(name, ": ", others - kMostNotes, " more ids are ignored"));
+        else
+            notes.push_back(join(name, " ", id, " is ignored: there are the ids 0 to ", vocabulary - 1));
     return valid;
 }
 
-std::vector<int64_t> numbers(const Json& json) {
+Json::Items listed_in(const Json& json) {
     if (json.kind() == Json::Kind::array)
-        return autograd::mapped(json.items(), &Json::integer);
-    return json.is_null() ? std::vector<int64_t>() : std::vector{json.integer()};
+        return json.items();
+    return json.is_null() ? Json::Items() : Json::Items{json};
 }
 
 }  // namespace plaingrad::models::hugging_face

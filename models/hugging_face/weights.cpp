@@ -16,38 +16,24 @@ using nn::checkpoint::Json;
 using nn::checkpoint::shown;
 
 // {"metadata":{"total_size":8},"weight_map":{"wte.weight":"model-00001-of-00002.safetensors"}}
-WeightFiles read_index(const std::string& folder, const std::string& index) {
-    WeightFiles files = {.paths = {}, .index = index};
-    std::map<std::string, std::size_t, std::less<>> known;  // by name
+std::vector<std::string> read_index(const std::string& folder, const std::string& index) {
+    std::vector<std::string> paths;
     for (const Json& entry : Json::open(index)["weight_map"].members()) {
         const std::string_view name = entry.view();
-        auto file = known.find(name);
-        if (file == known.end()) {
-            // An index must not lead out of its folder.
-            entry.require(name.ends_with(".safetensors") && name.find('/') == name.npos,
-                          "must name a safetensors file of this folder: got ", shown(name));
-            const std::string path = autograd::join(folder, "/", name);
-            entry.require(exists(path), "is in ", shown(name),
-                          ", which is not in the folder; download it, too");
-            file = known.emplace(name, files.paths.size()).first;
-            files.paths.push_back(path);
-        }
-        files.file_of.emplace(entry.name(), file->second);
+        const std::string path = nn::checkpoint::in_folder(folder, name);
+        if (std::find(paths.begin(), paths.end(), path) != paths.end())
+            continue;
+        // An index must not lead out of its folder.
+        entry.require(name.ends_with(".safetensors") && name.find('/') == name.npos,
+                      "must name a safetensors file of this folder: got ", shown(name));
+        entry.require(exists(path), "is in ", shown(name), ", which is not in the folder; download it, too");
+        paths.push_back(path);
     }
-    check_file(!files.paths.empty(), index, ": there is nothing in its \"weight_map\"");
-    return files;
+    check_file(!paths.empty(), index, ": there is nothing in its \"weight_map\"");
+    return paths;
 }
 
 namespace fs = std::filesystem;
-
-// Whether a file begins so. (A folder or a pipe has no first bytes.)
-bool begins(const std::string& path, std::string_view begin) {
-    std::error_code error;
-    if (begin.empty() || !fs::is_regular_file(path, error))
-        return begin.empty();
-    const nn::checkpoint::InputFile file(path);
-    return file.read(0, std::min<int64_t>(file.size(), std::ssize(begin))) == begin;
-}
 
 }  // namespace
 
@@ -67,11 +53,9 @@ void refuse_others(const std::string& folder) {
                                    nn::checkpoint::in_folder(path, snapshot)));
     }
     for (const nn::checkpoint::Foreign& other : nn::checkpoint::foreign_files())
-        for (const std::string& name : names) {
-            const std::string path = nn::checkpoint::in_folder(folder, name);
-            const bool fits = !other.end.empty() && name.ends_with(other.end) && begins(path, other.begin);
-            check_file(!fits || name == "model.safetensors", path, ": this is ", other.words);
-        }
+        for (const std::string& name : names)
+            check_file(other.end.empty() || !name.ends_with(other.end) || name == "model.safetensors",
+                       nn::checkpoint::in_folder(folder, name), ": this is ", other.words);
 }
 
 WeightFiles weight_files(const std::string& folder) {
@@ -80,7 +64,7 @@ WeightFiles weight_files(const std::string& folder) {
     if (exists(file))
         return {.paths = {file}};
     if (exists(index))
-        return read_index(folder, index);
+        return {.paths = read_index(folder, index), .index = index};
     for (const char* const checkpoint : {"best.safetensors", "last.safetensors"})
         if (const std::string path = nn::checkpoint::in_folder(folder, checkpoint); exists(path))
             return {.paths = {path}};
@@ -91,32 +75,19 @@ WeightFiles weight_files(const std::string& folder) {
         ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
 }
 
-void check_listed(const WeightFiles& files, std::size_t file,
-                  const std::vector<nn::checkpoint::Entry>& entries) {
-    std::set<std::string_view> found;
-    for (const nn::checkpoint::Entry& entry : entries) {
-        found.insert(entry.name);
-        check_file(files.index.empty() || files.file_of.contains(entry.name), files.index, ": does not list ",
-                   shown(entry.name), ", which is in ", files.paths[file]);
-    }
-    for (const auto& [tensor, place] : files.file_of)
-        check_file((place == file) == found.contains(tensor), files.index, ": ", shown(tensor),
-                   place == file ? " is not in " : " should not be in ", files.paths[file]);
-}
-
 // ---- tensors
 
 using nn::checkpoint::replaced;
 
 // The first column of a part, and how many there are; -1: all.
-static std::pair<int64_t, int64_t> columns(Part part, const BlockConfig& b) {
+static std::pair<int64_t, int64_t> columns(Columns part, const BlockConfig& b) {
     const int64_t queries = b.n_heads * b.head_dim, keys = b.n_kv_heads * b.head_dim;
-    return part == Part::query   ? std::pair(int64_t{0}, queries)
-           : part == Part::key   ? std::pair(queries, keys)
-           : part == Part::value ? std::pair(queries + keys, keys)
-           : part == Part::gate  ? std::pair(int64_t{0}, b.d_ff)
-           : part == Part::up    ? std::pair(b.d_ff, b.d_ff)
-                                 : std::pair(int64_t{0}, int64_t{-1});
+    return part == Columns::query   ? std::pair(int64_t{0}, queries)
+           : part == Columns::key   ? std::pair(queries, keys)
+           : part == Columns::value ? std::pair(queries + keys, keys)
+           : part == Columns::gate  ? std::pair(int64_t{0}, b.d_ff)
+           : part == Columns::up    ? std::pair(b.d_ff, b.d_ff)
+                                    : std::pair(int64_t{0}, int64_t{-1});
 }
 
 std::string canonical_name(const ConfigJson& c, std::string name) {
@@ -153,7 +124,7 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
     nn::checkpoint::StateDict entries;
     std::set<const Real*> named;
     // Returns whether the model has this parameter.
-    const auto add_tensor = [&](const std::string& theirs, const std::string& name, Part part) {
+    const auto add_tensor = [&](const std::string& theirs, const std::string& name, Columns part) {
         const auto found = ours.find(name);
         if (found == ours.end())
             return false;
@@ -165,14 +136,14 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
     };
     const auto add = [&](const std::string& prefix, const std::string& our_prefix, const Row& row) {
         const std::string theirs = prefix + row.theirs, name = our_prefix + row.ours;
-        if (add_tensor(theirs, name, row.part))
+        if (add_tensor(theirs, name, row.columns))
             return;
         const std::string weight = theirs + ".weight";
-        check(add_tensor(weight, name + ".weight", row.part) ||
-                  add_tensor(weight, name + ".table", row.part) ||
-                  add_tensor(weight, name + ".gain", row.part),
+        check(add_tensor(weight, name + ".weight", row.columns) ||
+                  add_tensor(weight, name + ".table", row.columns) ||
+                  add_tensor(weight, name + ".gain", row.columns),
               "[hugging_face] this model is not ", c.family, ": it lacks the parameter ", name);
-        add_tensor(theirs + ".bias", name + ".bias", row.part);
+        add_tensor(theirs + ".bias", name + ".bias", row.columns);
     };
     const std::string prefix = c.bare ? "" : family.prefix;
     for (const Row& row : family.stack)

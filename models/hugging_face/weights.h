@@ -1,7 +1,6 @@
 // The weights of a folder: in which files they are, and which of our parameters each tensor is.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,7 @@ namespace plaingrad::models::hugging_face {
 // a run has not ended, its best or its last checkpoint.
 struct WeightFiles {
     std::vector<std::string> paths;
-    // By the index: the file of each tensor, as a position in `paths`. Empty if there is no index.
-    std::map<std::string, std::size_t, std::less<>> file_of = {};
-    std::string index = {};  // its path
+    std::string index = {};  // the path of the list, if there is one
 };
 
 // Throws FileError if the folder has no weights, or only others (see refuse_others), or lacks a file that its
@@ -27,10 +24,6 @@ WeightFiles weight_files(const std::string& folder);
 // folder of Hugging Face's cache, a link to nowhere, an adapter, weights in another format or under another
 // name. Returns if there is nothing of the kind.
 void refuse_others(const std::string& folder);
-
-// Throws FileError unless the file has the tensors that the index says it has, and no other.
-void check_listed(const WeightFiles& files, std::size_t file,
-                  const std::vector<nn::checkpoint::Entry>& entries);
 
 // ---- Tensors: their names, and which of our parameters each is. Reading and writing use the same table, the
 // family's (families.cpp).

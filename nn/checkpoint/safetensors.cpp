@@ -108,8 +108,8 @@ constexpr Foreign kForeign[] = {
     {"", "adapter_model.bin", kAdapter},
     {"GGUF", "", kLlamaCpp},
     {"", ".gguf", kLlamaCpp},
-    {"PK\x03\x04", ".pt", kTorch},  // Portuguese texts, too, have names with .pt
-    {"\x80\x02", ".pt", kTorch},
+    {"PK\x03\x04", "", kTorch},  // Portuguese texts, too, have names with .pt
+    {"\x80\x02", "", kTorch},
     {"", ".bin", kTorch},
     {"", ".bin.index.json", kTorch},
     {"", ".pth", kTorch},

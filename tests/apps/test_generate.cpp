@@ -174,7 +174,7 @@ TEST_CASE("generate takes defaults from generation_config.json, and says what it
     CHECK(contains(ran({folder.path, "--prompt", "All human beings"}).err, "\n9 tokens in "));
 
     folder.write("generation_config.json", R"({"num_beams":4})");
-    refused(1, {folder.path, "--prompt", "All"}, "generation_config.json: num_beams has a value that");
+    refused(1, {folder.path, "--prompt", "All"}, "generation_config.json: num_beams must be 1, as");
 }
 
 TEST_CASE("generate computes with plain ops, too", "[apps][generate][plain]") {

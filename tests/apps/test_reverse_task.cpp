@@ -303,7 +303,8 @@ TEST_CASE("reverse_task takes sizes, presets and positions", "[apps][reverse_tas
 }
 
 TEST_CASE("reverse_task begins with a guess, whatever the preset", "[apps][reverse_task]") {
-    for (const std::string& preset : models::preset_names()) {
+    for (const models::Preset& p : models::presets()) {
+        const std::string& preset = p.name;
         const Result r = reverse_task({"--preset", preset, "--steps", "1", "--batch", "4", "--d-model", "64",
                                        "--heads", "4", "--d-ff", "64", "--layers", "1"});
         CAPTURE(preset, r.err);

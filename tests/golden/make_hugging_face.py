@@ -43,8 +43,7 @@ MODELS = {
     'llama_tied': ('llama', 'bfloat16', LLAMA | dict(rope_parameters=LINEAR, tie_word_embeddings=True)),
     'llama_bare': ('llama bare', 'older', LLAMA | dict(num_hidden_layers=1, tie_word_embeddings=True, head_dim=4)),
     'mistral': ('mistral', 'float16', LLAMA | dict(head_dim=4, sliding_window=30, rms_norm_eps=1e-3)),
-    'qwen2': ('qwen2', 'float32', LLAMA | dict(hidden_size=8, use_sliding_window=True, sliding_window=20,
-                                               max_window_layers=1)),
+    'qwen2': ('qwen2', 'float32', LLAMA | dict(hidden_size=8)),
 }
 IDS = torch.tensor([[7, 3, 1, 4, 1, 5, 9, 2], [10, 6, 5, 3, 5, 0, 0, 0], [8, 0, 0, 0, 0, 0, 0, 0]])
 

@@ -81,7 +81,6 @@ TEST_CASE("a model from Hugging Face is written back as it was", "[golden][huggi
             CHECK(again.config.labels == folder.config.labels);
             CHECK(again.config.max_length == folder.config.max_length);
             CHECK(again.config.max_positions == folder.config.max_positions);
-            CHECK(again.config.sliding_layers == folder.config.sliding_layers);
         });
     }
 }

@@ -87,11 +87,7 @@ MORE = {
               dict(rope_scaling=dict(LLAMA3, original_max_position_embeddings=8), rope_theta=99.0),
               dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True)],
     'qwen2': [dict(use_sliding_window=True, sliding_window=10, max_window_layers=1),
-              dict(use_sliding_window=True, sliding_window=10, max_window_layers=2),
-              dict(use_sliding_window=True, sliding_window=10, max_window_layers=0),
-              dict(use_sliding_window=False, sliding_window=10, max_window_layers=0),
-              dict(use_sliding_window=True, sliding_window=10, layer_types=['full_attention'] * 2),
-              dict(use_sliding_window=True, sliding_window=10, layer_types=['full_attention', 'sliding_attention'])],
+              dict(use_sliding_window=False, sliding_window=10, max_window_layers=0)],
 }
 
 

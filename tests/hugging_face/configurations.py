@@ -77,8 +77,7 @@ def mistral(rng):
 
 def qwen2(rng):
     c = rotary(rng)
-    return c | dict(use_sliding_window=rng.random() < 0.3, sliding_window=c['max_position_embeddings'] // 2,
-                    max_window_layers=rng.randint(0, 3))
+    return c | dict(sliding_window=c['max_position_embeddings'] // 2, max_window_layers=rng.randint(0, 3))
 
 
 MAKERS = dict(gpt2=gpt2, bert=bert, llama=llama, mistral=mistral, qwen2=qwen2)

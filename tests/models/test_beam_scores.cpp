@@ -104,7 +104,6 @@ TEST_CASE("beam: each sentence of a batch can have its own limit", "[models][dec
     }
     HandMade stepper(1, p);
     CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
 }
 
 TEST_CASE("beam: a sentence that scores best only at its full length is waited for", "[models][decoding]") {
@@ -261,9 +260,6 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens = -1}); }), "negative"));
     CHECK(contains(error_of([&] { beam_search(stepper, {.k = -1}); }), "negative"));
     CHECK(stepper.batches.empty());
-
-    HandMade tiny(1, [](int32_t, const Ids&) { return std::vector<double>{0.5, 0.5}; });
-    CHECK(contains(error_of([&] { greedy(tiny, 5); }), "vocabulary of 2"));
 }
 
 TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they are", "[models][decoding]") {

@@ -225,17 +225,18 @@ TEST_CASE("generation config: a key that is refused may have the value that chan
         {"0",
          {"diversity_penalty", "min_length", "min_new_tokens", "min_p", "epsilon_cutoff", "eta_cutoff",
           "penalty_alpha", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"}},
-        {"-1", {"forced_bos_token_id", "forced_eos_token_id"}},
-        {"false",
+        {"[]",
          {"constraints", "force_words_ids", "dola_layers", "bad_words_ids", "begin_suppress_tokens",
-          "sequence_bias", "exponential_decay_length_penalty", "watermarking_config", "token_healing"}},
+          "sequence_bias", "forced_bos_token_id", "forced_eos_token_id", "exponential_decay_length_penalty",
+          "watermarking_config"}},
+        {"false", {"token_healing"}},
     };
     for (const auto& [value, keys] : neutral)
         for (const char* const key : keys) {
             INFO(key);
             const std::string text = join("{\"", key, "\":", value, "}");
             CHECK(error_of([&] { read(text); }) == "");
-            CHECK(contains(complaint(join("{\"", key, "\":2}")), "has a value that is not supported"));
+            CHECK(contains(complaint(join("{\"", key, "\":2}")), "must be "));
         }
 }
 

@@ -63,14 +63,6 @@ void sentence_of(int32_t row) {
     const Stepping one = begun();
     Rows(*one).sentence(row);
 }
-void read_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
-    const Stepping one = begun();
-    Rows rows(*one);
-    rows.step();
-    rows.keep(0, 4);
-    rows.keep(1, 4);
-    rows.step_anew(texts, count);
-}
 void broken_weights() {
     Config c = small();
     const LanguageModel broken(c, kRng);
@@ -130,17 +122,12 @@ Calls calls_of_decoding() {
         CALL(pair().start(Tokens(1, 1, {9}))),
         CALL(pair().start(Tokens(1, 2, {0, 0}, 0))),
         CALL(pair().start(Tokens(1, 7, {4, 4, 4, 4, 4, 4, 4}))),
-        CALL(changed([](Stepper& s) { s.specials.ends = {9}; })),
-        CALL(changed([](Stepper& s) { s.specials.ends = {-1}; })),
         CALL(changed([](Stepper& s) { s.max_length = 0; })),
         CALL(broken_weights()),
         CALL(broken_beam()),
         CALL(kept(2)),
         CALL(kept(-1)),
         CALL(sentence_of(2)),
-        CALL(read_anew({{4}}, 1)),
-        CALL(read_anew({{4}, {5}}, 2)),
-        CALL(read_anew({{4}, {5}}, 0)),
         CALL(room_for(*begun(), -1)),
 
         CALL(drawn({.temperature = -1})),
@@ -172,7 +159,6 @@ Calls calls_of_decoding() {
         CALL(searched({.k = kNan})),
         CALL(searched({.max_tokens = -1})),
         CALL(searched({.max_tokens_of = {1}})),
-        CALL(searched({.max_tokens_of = {1, 0}})),
         CALL(translated({.beam = 0})),
         CALL(translated({.beam = 2, .n_best = 3})),
         CALL(translated({.alpha = -1})),
