@@ -1,14 +1,9 @@
 #include "apps/kit/model.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <set>
-#include <utility>
 
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
@@ -194,45 +189,6 @@ Command new_command(const std::vector<std::string>& families) {
 
 // ---------------------------------------------------------------------------------------------- saved ones
 
-namespace {
-
-// The line of `loading`, which also goes away when loading throws.
-struct LoadingLine {
-    using Clock = std::chrono::steady_clock;
-    explicit LoadingLine(const std::string& path) : what(as_line(path)) {}
-    LoadingLine(LoadingLine&&) = delete;
-    ~LoadingLine() { clear(); }
-
-    void operator()(int64_t done, int64_t all) {
-        constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
-        if (all < kLarge || (done < all && Clock::now() - drawn < std::chrono::milliseconds(50)))
-            return;
-        drawn = Clock::now();
-        if (done == all)
-            return clear();
-        std::cerr << join('\r', what, ": ", grouped(done / kMillion), " of ", grouped(all / kMillion),
-                          " million numbers\033[K")
-                  << std::flush;
-        open = true;
-    }
-    void clear() {
-        if (std::exchange(open, false))
-            std::cerr << "\r\033[K" << std::flush;
-    }
-
-    std::string what;
-    bool open = false;
-    Clock::time_point drawn;
-};
-
-}  // namespace
-
-decltype(models::OpenOptions::progress) loading(const std::string& path) {
-    if (!is_terminal(STDERR_FILENO))
-        return {};
-    return [line = std::make_shared<LoadingLine>(path)](int64_t done, int64_t all) { (*line)(done, all); };
-}
-
 models::OpenOptions opening(const std::string& path, const std::string& precision, bool packed) {
     models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
                                    .precision = given_precision(precision)};
@@ -244,14 +200,14 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
           " `make tiny` trains small models, in build/tiny");
     check(!std::filesystem::is_regular_file(path, none) || path.ends_with(".safetensors"), path,
           ": this file is no model; `", name(), " train --help` says how to learn from texts");
-    if (!models::is_of_others(path))
-        return options;
     const models::SavedModel folder(path);
+    if (folder.is_ours())
+        return options;
     std::set<std::string> dtypes;
     double bytes = 0;
     for (const nn::checkpoint::SafeTensors& file : folder.files)
         for (const nn::checkpoint::Entry& entry : file.entries()) {
-            dtypes.insert(nn::checkpoint::name_of(entry.dtype));
+            dtypes.insert(entry.dtype->name);
             bytes += static_cast<double>(entry.end - entry.begin);
         }
     const bool halves = options.packed && options.precision == models::Precision::bf16;
@@ -259,7 +215,6 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config), ", ",
              counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
              models::listed({dtypes.begin(), dtypes.end()})));
-    options.progress = loading(path);
     return options;
 }
 

@@ -26,12 +26,7 @@ void add_report_options(Options& options, models::RunSettings& run) {
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
-        .this_call()
-        .reads([](const std::string& file) {
-            if (nn::started_rank() == 0)
-                check_page(file);  // before hours of training
-            return file;
-        });
+        .this_call();
 }
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -60,6 +55,8 @@ std::string whole_name(const std::string& file) { return fs::absolute(file).stri
 
 Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
     : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
+    if (folder.team().leads() && !folder.run.report.empty())
+        check_page(folder.run.report);  // before hours of training
     plan.validates = plan.validates || options.validate_every > 0;
     for (int64_t i = 0; i < 1000; ++i)
         plan.learning_rate =
@@ -159,7 +156,7 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     run("parts", parts);
     if (parts > 1)
         std::cout << "parts of a batch: " << parts << ", for at most as many processes\n";
-    train.resume(run.required("arguments"), file);
+    train.resume(metadata.at(program + ".arguments"), file);
     const std::string changed = as_line(train.changed());
     say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);
     return true;
@@ -177,7 +174,8 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                           (!fs::is_directory(words[0], none) || exists(in_folder(words[0], "config.json")));
     if (is_model)
         print_folder(words[0]);
-    if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
+    if (is_model && !exists(in_folder(words[0], "last.safetensors")) &&
+        !models::SavedModel(words[0]).is_ours())
         return;
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;

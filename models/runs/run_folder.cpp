@@ -15,7 +15,6 @@ namespace plaingrad::models {
 
 namespace fs = std::filesystem;
 using autograd::check;
-using nn::checkpoint::Fields;
 
 namespace {
 
@@ -78,10 +77,12 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         is_saved_here(checkpoint, last());  // throws for another version
-        const Fields read{checkpoint, program + ".", last()};
-        nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
-                                   ": this is a run of ", program_of(checkpoint), ", not of ", program);
-        arguments = read.required("arguments");
+        const nn::checkpoint::Fields read{checkpoint, program + ".", last()};
+        const std::string other = program_of(checkpoint);
+        nn::checkpoint::check_file(read.has("arguments"), last(), ": this is a ",
+                                   other.empty() ? "model, not a run" : "run of " + other + ", not", " of ",
+                                   program);
+        read("arguments", arguments);
         read("parts", parts);
     } else {
         parts = of_run.parts > 0 ? of_run.parts : team().size();
@@ -144,17 +145,6 @@ void RunFolder::make() {
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path, error), path,
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
-}
-
-void RunFolder::check_kept(const TextFiles& texts) const {
-    if (!resumes() && writes())
-        check_no_model(path, texts);
-    for (const auto& [name, text] : resumes() ? texts : TextFiles()) {
-        check(nn::checkpoint::exists(file(name)), last(), ": there is no ", name,
-              " beside it; copy it from the folder of its run");
-        if (name == "config.json")
-            hugging_face::read_config(file(name));  // throws for a broken one
-    }
 }
 
 }  // namespace plaingrad::models

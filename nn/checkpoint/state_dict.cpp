@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "autograd/base/parallel.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -66,7 +65,7 @@ constexpr int64_t kPiece = int64_t{1} << 16;  // how many numbers are read at a 
 
 // Whether the tensors of two names of one weight are the same. A NaN equals itself here.
 bool same_bytes(const Match& a, const Match& b) {
-    const int64_t n = (a.there->end - a.there->begin) / size_of(a.there->dtype);
+    const int64_t n = (a.there->end - a.there->begin) / a.there->dtype->size;
     std::vector<Real> x(static_cast<std::size_t>(std::min(n, kPiece))), y(x.size());
     for (int64_t at = 0; at < n; at += kPiece) {
         const int64_t count = std::min(kPiece, n - at);
@@ -149,9 +148,8 @@ std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& st
         else if (m.there != nullptr && m.there->shape != sizes)
             different.add(
                 join(m.entry->name, " is ", words(m.there->shape), " and should be ", words(sizes)));
-        else if (m.there != nullptr && !SafeTensors::is_real(*m.there))
-            different.add(
-                join(m.entry->name, " is ", name_of(m.there->dtype), ", no floating-point numbers"));
+        else if (m.there != nullptr && m.there->dtype->convert == nullptr)
+            different.add(join(m.entry->name, " is ", m.there->dtype->name, ", no floating-point numbers"));
     }
     check_file(missing.count + unexpected.count + different.count == 0, where, missing.words(),
                unexpected.words(), different.words(), "; ", hint);

@@ -334,23 +334,3 @@ TEST_CASE("progress: the losses of the run so far are a curve, as wide as there 
             CHECK(kit::columns(line.substr(0, line.find("\033[K"))) < columns);
     }
 }
-
-TEST_CASE("loading: a line for a large model, on a terminal, that goes away at the end or with an error",
-          "[kit]") {
-    const auto read = [](const std::vector<int64_t>& moments, int64_t all) {
-        return [=] {
-            const std::function<void(int64_t, int64_t)> progress = kit::loading("a\033model");
-            for (const int64_t done : moments)
-                if (progress)
-                    progress(done, all);
-        };
-    };
-    const int64_t large = 20'000'000;
-    CHECK(printed_by(read({0, large}, large)).empty());  // no terminal
-    CHECK(shown_by(read({0, 5'000'000, 9'999'999}, 9'999'999)).empty());
-    const std::string line = "\ra?model: 0 of 20 million numbers\033[K", gone = "\r\033[K";
-    CHECK(shown_by(read({0, large}, large)) == line + gone);
-    CHECK(shown_by(read({0}, large)) == line + gone);                    // as after an error: it is destroyed
-    CHECK(shown_by(read({0, 6'000'000, large}, large)) == line + gone);  // drawn too soon after the first
-    CHECK(shown_by(read({10'000'000}, 10'000'000)).empty());             // read at once
-}

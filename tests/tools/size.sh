@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3346
 autograd/kernels         3128
 nn                       1298
-nn/checkpoint            1400
+nn/checkpoint            1351
 nn/parallel               457
-models                   3115
+models                   3040
 models/hugging_face      1177
 models/text              3488
-apps                     7270
-product                 24679
+apps                     7236
+product                 24521
 files                     240
-tests                   57141'
+tests                   57110'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
