@@ -27,13 +27,6 @@ std::string program_of(const Metadata& checkpoint) {
             return name.substr(0, name.find('.'));
     return "";
 }
-std::string program_of(const std::string& file) {
-    try {
-        return program_of(nn::checkpoint::read(file).metadata());
-    } catch (const autograd::Error&) {
-        return "";
-    }
-}
 
 }  // namespace
 
@@ -130,7 +123,7 @@ void RunFolder::claim(const std::string& name) const {
     if (resumes_ || !nn::checkpoint::exists(file(name)))
         return;
     check(nn::checkpoint::exists(last()), file(name), kOthers);
-    const std::string other = program_of(last());
+    const std::string other = program_of(nn::checkpoint::read(last()).metadata());
     check(other.empty() || other == program, file(name), ": there is a run of ", other,
           " in this folder already; give another folder");
     throw autograd::Error(autograd::join(

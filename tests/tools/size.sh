@@ -8,13 +8,13 @@ table='room                    limit
 autograd                 3346
 autograd/kernels         3128
 nn                       1298
-nn/checkpoint            1351
+nn/checkpoint            1348
 nn/parallel               457
-models                   3040
+models                   3033
 models/hugging_face      1177
 models/text              3488
 apps                     7236
-product                 24521
+product                 24511
 files                     240
 tests                   57110'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
