@@ -131,13 +131,15 @@ void RunFolder::claim(const std::string& name) const {
 }
 
 void RunFolder::make() {
-    std::error_code error;
+    std::error_code error, none;
     for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
          folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
-    check(!error && fs::is_directory(path, error), path,
-          ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
+    check(!error && fs::is_directory(path, error), path, ": this folder cannot be made: ",
+          fs::is_symlink(path, none) ? "this is a link to something that is not there"
+          : error                    ? error.message()
+                                     : "there is a file of this name");
 }
 
 }  // namespace plaingrad::models

@@ -554,6 +554,9 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     fs::create_symlink("loop", folder / "loop");
     CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}); }),
                    "loop: this folder cannot be opened: "));
+    fs::create_symlink("nowhere", folder / "lost");
+    CHECK(error_of([&] { RunFolder("p", {.save = folder / "lost"}); }) ==
+          folder / "lost" + ": this folder cannot be made: this is a link to something that is not there");
     for (const char* missing : {"none", "file/within"}) {
         folder.write("file", "text");
         CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}); }),

@@ -10,13 +10,13 @@ autograd/kernels         3128
 nn                       1298
 nn/checkpoint            1348
 nn/parallel               457
-models                   3033
+models                   3035
 models/hugging_face      1177
 models/text              3488
 apps                     7236
-product                 24511
+product                 24513
 files                     240
-tests                   57108'
+tests                   57111'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
