@@ -1,7 +1,6 @@
 // Everything that can differ between two models, as one plain value.
 #pragma once
 
-#include <functional>
 #include <iterator>
 #include <optional>
 
@@ -207,8 +206,6 @@ struct OpenOptions {
     // clone the model throws Error.
     bool packed = false;
     std::optional<Precision> precision = {};  // to compute in; else the model's own
-    // Called with the number of weights that have been read, and the number of all.
-    std::function<void(int64_t done, int64_t all)> progress = {};
     Rng rng = Rng(0);  // for dropout, if training continues: the one that the model was built with
 };
 

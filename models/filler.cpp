@@ -14,7 +14,7 @@ Filler Filler::load(const std::string& path, const OpenOptions& options) {
     const std::optional<int32_t> id = f.tokenizer.id(f.mask);
     nn::checkpoint::check_file(id.has_value(), path, ": the tokenizer has no mask_token");
     f.mask_id = *id;
-    f.notes = saved.notes;
+    f.notes = saved.config.notes;
     return f;
 }
 

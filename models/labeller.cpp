@@ -54,7 +54,7 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
         return own ? std::move(known) : on_top(std::move(known));
     }();
     Labeller l = {std::move(model), saved.tokenizer(), own ? c.labels : wanted};
-    l.notes = saved.notes;
+    l.notes = saved.config.notes;
     if (c.kind == Kind::classifier)
         l.notes.emplace_back(own ? "its classifier has these labels, and is trained further"
                                  : "its classifier has other labels; a new one begins");
@@ -65,7 +65,7 @@ Labeller Labeller::load(const std::string& path, const OpenOptions& options) {
     const SavedModel saved(path);
     Labeller l = {load_model<Classifier>(saved, options), saved.tokenizer(), saved.config.labels};
     check_file(!l.labels.empty(), saved.file("config.json"), ": there are no \"labels\"");
-    l.notes = saved.notes;
+    l.notes = saved.config.notes;
     return l;
 }
 

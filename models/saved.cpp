@@ -16,12 +16,12 @@ using nn::checkpoint::check_file;
 using nn::checkpoint::exists;
 using nn::checkpoint::FileError;
 using nn::checkpoint::in_folder;
+using nn::checkpoint::Match;
 using nn::checkpoint::SafeTensors;
 
 namespace {
 
-// So that a file of another version is recognised, and not reported as broken. Only files with our names have
-// it.
+// So that a file of another version is recognised, and not reported as broken.
 constexpr const char* kVersion = "plaingrad.version";
 constexpr int64_t kOurVersion = 3;
 
@@ -37,7 +37,7 @@ Amount amount_of(const std::vector<SafeTensors>& files) {
     Amount amount;
     for (const SafeTensors& file : files)
         for (const nn::checkpoint::Entry& entry : file.entries()) {
-            amount.numbers += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+            amount.numbers += (entry.end - entry.begin) / entry.dtype->size;
             ++amount.tensors;
         }
     return amount;
@@ -73,39 +73,13 @@ void refuse_without_config(const SavedModel& saved) {
     throw FileError(file + ": there is no config.json beside it; copy it from the folder of its run");
 }
 
-// A rotary model may be for longer texts than a table is made for.
-void limit_turns(const Amount& there, ConfigJson& c) {
-    if (c.is_ours() || c.block.positions != nn::Positions::rotary)
-        return;
-    const int64_t most = std::max<int64_t>(1, std::max(kComputed, there.numbers) / c.block.head_dim);
-    if (c.max_length <= most)
-        return;
-    c.notes.push_back(autograd::join("texts of up to ", most, " tokens, instead of ", c.max_length,
-                                     ": a table of so many positions would be larger than the model"));
-    c.max_length = most;
-}
-
-// Tensors that this model does not use; but that transformers writes a bias in vain is no news.
-void note_ignored(const std::vector<SafeTensors>& files, ConfigJson& c) {
-    std::vector<std::string> names;
-    for (const SafeTensors& file : files)
-        for (const nn::checkpoint::Entry& entry : file.entries())
-            if (entry.meant.empty() && entry.name != "cls.predictions.bias")
-                names.push_back(entry.name);
-    if (names.empty())
-        return;
-    const std::string more = names.size() > 1 ? autograd::join(" and ", names.size() - 1, " more") : "";
-    c.notes.push_back(autograd::join(
-        "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more));
-}
-
 // Reading the weights of a checkpoint ignores the optimizer's tensors.
 constexpr const char* kOptimizer = "optimizer.";  // their prefix
-std::string weights_only(std::string name) { return name.starts_with(kOptimizer) ? "" : name; }
+bool is_optimizers(const std::string& name) { return name.starts_with(kOptimizer); }
 
 template <nn::Module Model>
-StateDict state_in(const Model& model, const ConfigJson& c, bool our_names, Direction direction) {
-    return our_names ? state_dict(model) : hugging_face::state_dict(c, all_parameters(model), direction);
+StateDict state_in(const Model& model, const ConfigJson& c, Direction direction) {
+    return c.is_ours() ? state_dict(model) : hugging_face::state_dict(c, all_parameters(model), direction);
 }
 
 }  // namespace
@@ -137,30 +111,19 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
     for (const std::string& one : listed.paths)
         files.push_back(nn::checkpoint::read(one));
     where = listed.index.empty() ? listed.paths[0] : listed.index;
-    has_our_names = is_our_file(files[0]);
-    check_file(has_our_names || !is_ours(), where,
+    check_file(is_our_file(files[0]) || !is_ours(), where,
                ": this file holds tensors, but plaingrad has not saved it, as config.json says");
     for (SafeTensors& of : files)
         of.rename([&](const std::string& name) {
-            return has_our_names ? weights_only(name) : hugging_face::canonical_name(config, name);
+            return is_optimizers(name) ? "" : is_ours() ? name : hugging_face::canonical_name(config, name);
         });
-    const Amount there = amount_of(files);
-    limit_turns(there, config);
     try {
-        check_size(config, there);
+        check_size(config, amount_of(files));
     } catch (const autograd::Error& error) {
         throw FileError(autograd::join(where, ": ", error.what()));
     }
-    if (!has_our_names)
-        note_ignored(files, config);
-    notes = config.notes;
     if (folder == path && listed.index.empty() && files[0].path() != file("model.safetensors"))
-        notes.push_back("there is no model.safetensors; these are the weights of " + files[0].path());
-}
-
-bool is_of_others(const std::string& folder) {
-    const std::string config = in_folder(folder, "config.json");
-    return exists(config) && !hugging_face::read_config(config).is_ours();
+        config.notes.push_back("there is no model.safetensors; these are the weights of " + files[0].path());
 }
 
 text::Tokenizer SavedModel::tokenizer() const {
@@ -191,40 +154,31 @@ Model load_model(const SavedModel& saved, const OpenOptions& options) {
     Model model = unset<Model>(c, options.rng);
     model.config.block.precision = options.precision.value_or(model.config.block.precision);
     const UsePrecision precision(model.config.block.precision);
-    const int64_t all = nn::parameter_count(model);
-    int64_t done = 0;
-    std::map<const Real*, std::pair<nn::NamedParameter, int64_t>> unread;  // how many numbers of each
+    const StateDict state = state_in(model, c, Direction::reading);
+    const std::vector<Match> matches =
+        match(saved.files, state, saved.where + " does not fit the model of config.json",
+              "are both of the same model?");
+    std::map<const Real*, const Match*> last;  // of each weight, the last tensor that has numbers of it
+    for (const Match& m : matches) {
+        last[m.entry->tensor.data()] = &m;
+        for (const Tensor& next : m.entry->beside)
+            last[next.data()] = &m;
+    }
+    std::multimap<const Match*, nn::NamedParameter> complete;  // what can be packed after it
     for (const nn::NamedParameter& p : nn::parameters(model))
-        unread.try_emplace(p.tensor.data(), p, p.tensor.numel());
-    const auto after_tensor = [&](const Tensor& tensor, int64_t n) {
-        done += n;
-        auto& [parameter, left] = unread.at(tensor.data());
-        if ((left -= n) == 0 && options.packed && (parameter.is_matrix || parameter.is_table))
-            autograd::pack(parameter.tensor, parameter.is_table);
-    };
-    const auto after = [&](const StateEntry& entry) {
-        const std::vector<int64_t> sizes = sizes_of(entry);
-        after_tensor(entry.tensor, entry.beside.empty()
-                                       ? Shape(sizes.data(), static_cast<int>(sizes.size())).numel()
-                                       : entry.tensor.numel());
-        for (const Tensor& next : entry.beside)
-            after_tensor(next, next.numel());
-        if (options.progress)
-            options.progress(done, all);
-    };
-    const StateDict state = state_in(model, c, saved.has_our_names, Direction::reading);
-    for (const nn::checkpoint::Match& m :
-         match(saved.files, state, saved.where + " does not fit the model of config.json",
-               "are both of the same model?")) {
+        if (options.packed && (p.is_matrix || p.is_table))
+            complete.emplace(last.at(p.tensor.data()), p);
+    for (const Match& m : matches) {
         m.read();
-        after(*m.entry);
+        for (auto [p, end] = complete.equal_range(&m); p != end; ++p)
+            autograd::pack(p->second.tensor, p->second.is_table);
     }
     return model;
 }
 
 template <nn::Module Model>
 StateDict saved_state(const Model& model, const ConfigJson& config) {
-    StateDict state = state_in(model, config, config.is_ours(), Direction::writing);
+    StateDict state = state_in(model, config, Direction::writing);
     if (config.is_ours())
         check_size(model.config, {nn::parameter_count(model), std::ssize(state)});
     return state;
@@ -345,7 +299,7 @@ void save_checkpoint(const std::string& path, const StateDict& state, Metadata e
 void load_weights(const std::string& path, const StateDict& state) {
     SafeTensors file = nn::checkpoint::read(path);
     is_our_file(file);  // throws for another version
-    file.rename(weights_only);
+    file.rename([](const std::string& name) { return is_optimizers(name) ? std::string() : name; });
     load(file, state);
 }
 
@@ -367,7 +321,7 @@ void load_training(const std::string& path, nn::Training& training) {
                " parameters");
     check_file(possible(standing.best_step) && possible(standing.worse), path,
                ": training.best_step and training.worse cannot be those of ", standing.steps, " steps");
-    file.rename([](const std::string& name) { return name.starts_with(kOptimizer) ? name : std::string(); });
+    file.rename([](const std::string& name) { return is_optimizers(name) ? name : std::string(); });
     load(file, optimizer_state(training));
     training.adam.set_steps(standing.steps, std::move(of_each));
     static_cast<nn::Validations&>(training) = standing;

@@ -11,7 +11,7 @@
 // A folder has config.json, the tokenizer if there is text, and model.safetensors, whose tensors bear the
 // names of the family that config.json names: transformers' (models/hugging_face/families.cpp), or, if that
 // is ours, PyTorch's (models/pytorch.h). The folder of a training run also has checkpoints, last.safetensors
-// and best.safetensors, which always bear PyTorch's names, and everything that training needs to resume.
+// and best.safetensors, with the same names, and everything that training needs to resume.
 //
 // Which class of transformers is which of ours:
 //
@@ -58,17 +58,12 @@ struct SavedModel {
     std::string path, folder;
     ConfigJson config;
     std::vector<nn::checkpoint::SafeTensors> files = {};  // of the weights
-    std::string where;               // the file to name in complaints: the index, if there is one
-    bool has_our_names = false;      // and not those of the family
-    std::vector<std::string> notes;  // what was ignored or limited, and why, a line each
+    std::string where;  // the file to name in complaints: the index, if there is one
 };
 
-// Whether the file with this metadata was saved here, and so bears our names. Throws FileError naming the
-// file for one of another version.
+// Whether the file with this metadata was saved here. Throws FileError naming the file for one of another
+// version.
 bool is_saved_here(const Metadata& metadata, const std::string& path);
-
-// Whether the folder's config.json says that a model of others is there.
-bool is_of_others(const std::string& folder);
 
 // For the five models. Each tensor is copied once, from its file into its parameter, which had no initial
 // values. Throws FileError if the model is of another kind, or cannot be read, or if tensors are missing,

@@ -169,7 +169,7 @@ std::vector<Translation> translate(const Transformer& model, const text::Tokeniz
 
 Translator Translator::load(const std::string& path, const OpenOptions& options) {
     const SavedModel saved(path);
-    return {load_model<Transformer>(saved, options), saved.tokenizer(), saved.notes};
+    return {load_model<Transformer>(saved, options), saved.tokenizer(), saved.config.notes};
 }
 
 std::string Translator::operator()(const std::string& line) const {

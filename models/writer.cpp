@@ -9,7 +9,7 @@ namespace plaingrad::models {
 Writer Writer::load(const std::string& path, const OpenOptions& options) {
     const SavedModel saved(path);
     Writer w = {load_model<LanguageModel>(saved, options), saved.tokenizer(), saved.config.lines};
-    w.notes = saved.notes;
+    w.notes = saved.config.notes;
     if (saved.is_ours())
         return w;
     const auto generation = hugging_face::read_generation(saved.folder, saved.config.vocabulary, w.usual);

@@ -1,12 +1,8 @@
 #include "apps/kit/model.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <utility>
 
 #include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
@@ -192,22 +188,6 @@ Command new_command(const std::vector<std::string>& families) {
 
 // ---------------------------------------------------------------------------------------------- saved ones
 
-// Shows on a terminal how much of a large model was read, "gpt2: 62 of 124 million numbers". The cursor is at
-// the line's beginning, so whatever follows replaces it.
-static decltype(models::OpenOptions::progress) loading(const std::string& path) {
-    using Clock = std::chrono::steady_clock;
-    return [what = as_line(path), drawn = Clock::time_point()](int64_t done, int64_t all) mutable {
-        constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
-        if (all < kLarge || (done < all && Clock::now() - drawn < std::chrono::milliseconds(50)))
-            return;
-        drawn = Clock::now();
-        if (done < all)
-            std::cerr << what << ": " << grouped(done / kMillion) << " of " << grouped(all / kMillion)
-                      << " million numbers";
-        std::cerr << "\033[K\r" << std::flush;
-    };
-}
-
 models::OpenOptions opening(const std::string& path, const std::string& precision, bool packed) {
     models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
                                    .precision = given_precision(precision)};
@@ -219,14 +199,12 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
           " `make tiny` trains small models, in build/tiny");
     check(!std::filesystem::is_regular_file(path, none) || path.ends_with(".safetensors"), path,
           ": this file is no model; `", name(), " train --help` says how to learn from texts");
-    if (!models::is_of_others(path))
-        return options;
     const models::SavedModel folder(path);
+    if (folder.is_ours())
+        return options;
     const bool halves = options.packed && options.precision == models::Precision::bf16;
     check_memory_to_open((halves ? 2 : sizeof(autograd::Real)) * models::least_parameters(folder.config));
     say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config)));
-    if (is_terminal(STDERR_FILENO))
-        options.progress = loading(path);
     return options;
 }
 

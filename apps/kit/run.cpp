@@ -147,7 +147,7 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     run("parts", parts);
     if (parts > 1)
         std::cout << "parts of a batch: " << parts << ", for at most as many processes\n";
-    train.resume(run.required("arguments"), file);
+    train.resume(metadata.at(program + ".arguments"), file);
     const std::string changed = as_line(train.changed());
     say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);
     return true;
@@ -165,7 +165,8 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                           (!fs::is_directory(words[0], none) || exists(in_folder(words[0], "config.json")));
     if (is_model)
         print_folder(words[0]);
-    if (is_model && models::is_of_others(words[0]) && !exists(in_folder(words[0], "last.safetensors")))
+    if (is_model && !exists(in_folder(words[0], "last.safetensors")) &&
+        !models::SavedModel(words[0]).is_ours())
         return;
     autograd::check(print_run(program, words[0], train) || is_model, words[0], ": this folder has no run of ",
                     program);

@@ -81,6 +81,7 @@ ConfigJson read_own(const Json& json, const std::string& path) {
     read("labels", c.labels);
     read("lines", c.lines);
     json.check_all_used();
+    json["kind"].require(!json["kind"].is_null(), "is missing: the kind of model");
     check_file(c.labels.empty() || std::ssize(c.labels) == c.classes, path, ": \"labels\" are ",
                c.labels.size(), ", \"classes\" ", c.classes);
     check_model(path, c);

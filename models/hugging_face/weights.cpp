@@ -68,7 +68,6 @@ WeightFiles weight_files(const std::string& folder) {
     for (const char* const checkpoint : {"best.safetensors", "last.safetensors"})
         if (const std::string path = nn::checkpoint::in_folder(folder, checkpoint); exists(path))
             return {.paths = {path}};
-    check_file(exists(folder), folder, ": there is no such folder");
     refuse_others(folder);
     throw nn::checkpoint::FileError(
         folder +

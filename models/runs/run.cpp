@@ -1,10 +1,7 @@
 #include "models/runs/run.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdio>
-
-#include "autograd/base/random.h"
 
 namespace plaingrad::models {
 namespace {
@@ -13,16 +10,6 @@ std::string describe(int64_t step, double loss) {
     char text[80];
     std::snprintf(text, sizeof text, "step %lld  validation loss %.4f", static_cast<long long>(step), loss);
     return text;
-}
-
-using Bits = std::conditional_t<sizeof(autograd::Real) == 4, uint32_t, uint64_t>;
-
-uint64_t hash_of(const std::vector<nn::NamedParameter>& parameters) {
-    autograd::Hash hash;
-    for (const nn::NamedParameter& p : parameters)
-        for (int64_t i = 0; i < p.tensor.numel(); ++i)
-            hash.add(std::bit_cast<Bits>(p.tensor.data()[i]));
-    return hash.value;
 }
 
 }  // namespace
@@ -36,17 +23,16 @@ Run::Run(const RunFolder& of_run, RunModel of_model, RunOptions of_steps)
     autograd::check(options.steps >= 0 && options.accumulate >= 1 && options.patience >= 0 &&
                         options.validate_every >= 0 && options.clip >= 0 && options.learning_rate,
                     "[train] a run needs a learning rate, and numbers that are not negative");
-    folder.check_kept(model.texts);
+    if (folder.writes() && !folder.resumes())
+        check_no_model(folder.path, model.texts);
     check_same();
     if (folder.resumes())
         resume();
     now_.step = training.adam.steps();
-    if (folder.team().size() > 1)
-        nn::check_same(folder.team(), "other weights to begin with",
-                       std::to_string(hash_of(model.parameters)));
+    share_weights();  // a file of the weights to begin with may be another for each process
 }
 
-// A process with other settings, data or weights would spoil the run of all, and nobody would notice.
+// A process with other settings or data would spoil the run of all, and nobody would notice.
 void Run::check_same() const {
     nn::Team& team = folder.team();
     if (team.size() == 1)
@@ -69,6 +55,8 @@ void Run::resume() {
                     "another tokenizer; it can only continue with the same");
     load_weights(folder.last(), model.state);
     load_training(folder.last(), training);
+    if (training.best_step > 0 && !has_ended())
+        nn::checkpoint::read(folder.best());  // is missing or damaged: said now, and not at the end
     read("validation", validation);
     read("loss", loss_);
     if (options.epochs)
@@ -105,13 +93,14 @@ void Run::begin() {
     has_begun_ = true;
     begins();
     // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
-    const TextFiles texts = folder.writes() && !folder.resumes() ? model.texts : TextFiles();
+    TextFiles missing = folder.writes() ? model.texts : TextFiles();
+    std::erase_if(missing, [&](const auto& text) { return nn::checkpoint::exists(folder.file(text.first)); });
     try {
-        write_text_files(texts, folder.path);
+        write_text_files(missing, folder.path);
         if (done == 0)
             save_last();
     } catch (...) {
-        for (const auto& [name, text] : texts)
+        for (const auto& [name, text] : missing)
             std::remove(folder.file(name).c_str());
         throw;
     }
@@ -210,26 +199,14 @@ void Run::save_last() {
 int64_t Run::finish() {
     if (!best_.empty())
         nn::copy_values(best_, training.adam.parameters());
-    const int64_t step = folder.writes() ? finish_first() : 0;
-    share_weights();
-    return step;
-}
-
-// What process 0 does with the files.
-int64_t Run::finish_first() {
-    const int64_t best = training.best_step, last = training.adam.steps();
-    if (best > 0 && !nn::checkpoint::exists(folder.best())) {
-        // If the run had ended before this call, the model that it saved then has these weights.
-        autograd::check(losses.empty() && nn::checkpoint::exists(folder.model()), folder.best(),
-                        ": the weights of the best validation, of step ", best, ", are missing; ",
-                        folder.last(), " opens as a model with those of step ", last);
-        load_weights(folder.model(), model.saved);
-        return 0;
+    const int64_t best = training.best_step;
+    if (folder.writes()) {
+        if (best > 0)  // of a run that had ended before, this file may be gone: the model has the same
+            load_weights(nn::checkpoint::exists(folder.best()) ? folder.best() : folder.model(), model.state);
+        save_weights(folder.model(), model.state, model.family);
     }
-    if (best > 0)
-        load_weights(folder.best(), model.state);
-    save_weights(folder.model(), model.saved, model.family);
-    return best > 0 ? best : last;
+    share_weights();
+    return !folder.writes() ? 0 : best > 0 ? best : training.adam.steps();
 }
 
 }  // namespace plaingrad::models

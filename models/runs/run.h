@@ -23,10 +23,10 @@
 
 namespace plaingrad::models {
 
-// A model as a run sees it: its parameters, and their names in checkpoints and in model.safetensors.
+// A model as a run sees it: the parameters that learn, and all tensors as they are saved.
 struct RunModel {
     std::vector<nn::NamedParameter> parameters;
-    StateDict state = {}, saved = {};
+    StateDict state = {};
     std::string family = "plaingrad";
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
     TextFiles texts = {};   // what the folder gets before the first checkpoint: config.json and the tokenizer
@@ -36,8 +36,7 @@ template <class Model>
 RunModel run_model(const Model& model, const ConfigJson& config, const std::string& data = "",
                    TextFiles texts = {}) {
     texts.emplace_back("config.json", written(config));
-    return {nn::parameters(model), state_dict(model), saved_state(model, config), config.family, data,
-            std::move(texts)};
+    return {nn::parameters(model), saved_state(model, config), config.family, data, std::move(texts)};
 }
 template <class Model>
 RunModel run_model(const Model& model, const std::string& data = "", const TextFiles& texts = {}) {
@@ -129,8 +128,7 @@ public:
     bool done_steps() const { return training.adam.steps() >= options.steps; }
     bool out_of_patience() const { return options.patience > 0 && training.worse >= options.patience; }
     // To be called then: loads the best weights into the model, or keeps the last if there was no validation,
-    // and saves it. Returns the step of these weights, or 0 if nothing was saved here. If best.safetensors is
-    // missing, loads the model that an earlier call has saved; throws Error if there is none.
+    // and saves it. Returns the step of these weights, or 0 if nothing was saved here.
     int64_t finish();
     int64_t last() const { return last_; }  // the last step of this call
 
@@ -161,7 +159,6 @@ private:
     void begin();
     void end_step();
     void keep();
-    int64_t finish_first();
 
     nn::TrainingLog log_;
     nn::Rng dropout_;

@@ -15,7 +15,6 @@ namespace plaingrad::models {
 
 namespace fs = std::filesystem;
 using autograd::check;
-using nn::checkpoint::Fields;
 
 namespace {
 
@@ -27,13 +26,6 @@ std::string program_of(const Metadata& checkpoint) {
         if (name.ends_with(".arguments"))
             return name.substr(0, name.find('.'));
     return "";
-}
-std::string program_of(const std::string& file) {
-    try {
-        return program_of(nn::checkpoint::read(file).metadata());
-    } catch (const autograd::Error&) {
-        return "";
-    }
 }
 
 }  // namespace
@@ -72,10 +64,12 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         is_saved_here(checkpoint, last());  // throws for another version
-        const Fields read{checkpoint, program + ".", last()};
-        nn::checkpoint::check_file(read.has("arguments") || program_of(checkpoint).empty(), last(),
-                                   ": this is a run of ", program_of(checkpoint), ", not of ", program);
-        arguments = read.required("arguments");
+        const nn::checkpoint::Fields read{checkpoint, program + ".", last()};
+        const std::string other = program_of(checkpoint);
+        nn::checkpoint::check_file(read.has("arguments"), last(), ": this is a ",
+                                   other.empty() ? "model, not a run" : "run of " + other + ", not", " of ",
+                                   program);
+        read("arguments", arguments);
         read("parts", parts);
     } else {
         parts = of_run.parts > 0 ? of_run.parts : team().size();
@@ -123,7 +117,7 @@ void RunFolder::claim(const std::string& name) const {
     if (resumes_ || !nn::checkpoint::exists(file(name)))
         return;
     check(nn::checkpoint::exists(last()), file(name), kOthers);
-    const std::string other = program_of(last());
+    const std::string other = program_of(nn::checkpoint::read(last()).metadata());
     check(other.empty() || other == program, file(name), ": there is a run of ", other,
           " in this folder already; give another folder");
     throw autograd::Error(autograd::join(
@@ -131,24 +125,15 @@ void RunFolder::claim(const std::string& name) const {
 }
 
 void RunFolder::make() {
-    std::error_code error;
+    std::error_code error, none;
     for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
          folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
-    check(!error && fs::is_directory(path, error), path,
-          ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
-}
-
-void RunFolder::check_kept(const TextFiles& texts) const {
-    if (!resumes() && writes())
-        check_no_model(path, texts);
-    for (const auto& [name, text] : resumes() ? texts : TextFiles()) {
-        check(nn::checkpoint::exists(file(name)), last(), ": there is no ", name,
-              " beside it; copy it from the folder of its run");
-        if (name == "config.json")
-            hugging_face::read_config(file(name));  // throws for a broken one
-    }
+    check(!error && fs::is_directory(path, error), path, ": this folder cannot be made: ",
+          fs::is_symlink(path, none) ? "this is a link to something that is not there"
+          : error                    ? error.message()
+                                     : "there is a file of this name");
 }
 
 }  // namespace plaingrad::models

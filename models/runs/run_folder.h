@@ -73,9 +73,6 @@ public:
     // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
     // would overwrite it.
     void claim(const std::string& name) const;
-    // Of the files that checkpoints and the model are read with, config.json and the tokenizer: throws Error
-    // if a new run's folder has others (check_no_model), or if a run that is resumed has none.
-    void check_kept(const TextFiles& texts) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.

@@ -66,7 +66,7 @@ std::string read_file(std::FILE* file, const std::string& name) {
     struct stat now = {};
     const bool is_open = fstat(fileno(file), &now) == 0;
     check_file(is_open, name, ": cannot be opened: ", std::strerror(errno));
-    check_file(!S_ISDIR(now.st_mode), name, ": this is a directory; a text file is needed");
+    check_file(!S_ISDIR(now.st_mode), name, ": this is a folder; a text file is needed");
     const bool regular = S_ISREG(now.st_mode);
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
     while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file)) {

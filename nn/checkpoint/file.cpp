@@ -1,7 +1,6 @@
 #include "nn/checkpoint/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,22 +20,9 @@ namespace {
 void check_regular(const std::string& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    check_file(!is_directory(status), path, ": this is a directory; a file is needed");
+    check_file(!is_directory(status), path, ": this is a folder; a file is needed");
     check_file(!exists(status) || is_regular_file(status), path,
                ": this is a pipe or a device; a file is needed");
-}
-
-// Opens a new file, or what a killed process has left of one, and locks it.
-int open_aside(const std::string& name, mode_t mode) {
-    for (;;) {
-        const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
-        if (file < 0 || flock(file, LOCK_EX) != 0)  // on a file system without locks: as it is
-            return file;
-        struct stat mine = {}, there = {};
-        if (fstat(file, &mine) == 0 && stat(name.c_str(), &there) == 0 && mine.st_ino == there.st_ino)
-            return file;
-        close(file);  // whoever had locked it before has renamed or removed it
-    }
 }
 
 bool write_all(int file, std::string_view bytes) {
@@ -106,12 +92,7 @@ InputFile::InputFile(const std::string& path)
 }
 
 std::string InputFile::read(int64_t at, int64_t n) const {
-    std::string bytes;
-    try {
-        bytes.resize(static_cast<std::size_t>(n));
-    } catch (const std::exception&) {
-        throw FileError(join(path_, ": its ", n, " bytes do not fit into memory"));
-    }
+    std::string bytes(static_cast<std::size_t>(n), '\0');
     read_to(bytes.data(), at, n);
     return bytes;
 }
@@ -150,7 +131,8 @@ NewFile::NewFile(const std::string& path) : path_(path) {
         permissions_ = old.st_mode & 07777;
     }
     // A private file's successor is private from the first moment: whoever had opened it could read it later.
-    file_ = open_aside(aside_, permissions_ < 0 ? 0666 : old.st_mode & 0777);
+    file_ = open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                 permissions_ < 0 ? 0666 : old.st_mode & 0777);
     check_done(file_ >= 0);
 }
 
@@ -170,7 +152,6 @@ void NewFile::check_done(bool done) const {
 void NewFile::write(std::string_view bytes) { check_done(write_all(file_, bytes)); }
 
 void NewFile::put_in_place() {
-    check_done(ftruncate(file_, lseek(file_, 0, SEEK_CUR)) == 0);  // it may have been a longer one
     check_done(permissions_ < 0 ||
                fchmod(file_, static_cast<mode_t>(permissions_)) == 0);  // umask took some away
     check_done(sync(file_) == 0 && rename(aside_.c_str(), target_.c_str()) == 0);

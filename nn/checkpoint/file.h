@@ -46,7 +46,7 @@ struct Descriptor {
 
 // A file of which parts are read, by several threads at once if they like. The sizes in its header can be
 // checked against its real size before memory is allocated. Throws FileError naming the file and the system's
-// reason; also for directories, pipes and devices, and for what does not fit into memory.
+// reason; also for folders, pipes and devices, and for what does not fit into memory.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
@@ -65,9 +65,10 @@ private:
 std::string read_file(const std::string& path);
 
 // A file that is written aside, as PATH.plaingrad-tmp, and takes the place of `path` once it is whole. What a
-// killed process has left there is overwritten. Two that replace the same file take turns. If there is a
-// symbolic link to a file, replaces that file. Throws FileError naming the file and the system's reason; the
-// old file is unchanged until the last moment, and without it the new one is removed.
+// killed process has left there is overwritten. (Only one program at a time may replace a file; a run locks
+// its folder.) If there is a symbolic link to a file, replaces that file. Throws FileError naming the file
+// and the system's reason; the old file is unchanged until the last moment, and without it the new one is
+// removed.
 class NewFile {
 public:
     explicit NewFile(const std::string& path);

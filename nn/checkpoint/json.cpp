@@ -10,6 +10,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "autograd/base/list.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -260,6 +261,9 @@ static std::string shortest(T value) {
 }
 std::string to_text(float value) { return shortest(value); }
 std::string to_text(double value) { return shortest(value); }
+std::string to_text(const std::vector<int64_t>& values) {
+    return listed(autograd::mapped(values, [](int64_t value) { return std::to_string(value); }), " ");
+}
 
 // ---- values
 
@@ -421,21 +425,18 @@ JsonText JsonText::rounded(double value, int digits) {
     return std::isfinite(value) ? as_it_is({text, end}) : nullptr;
 }
 
-template <class Items, class Write>
-static std::string listed(const Items& items, bool lines, const Write& write) {
-    std::string all;
-    for (const auto& item : items)
-        all.append(all.empty() ? "" : ",").append(lines ? "\n" : "").append(write(item));
-    return all + (lines ? "\n" : "");
+static JsonText within(char open, const std::vector<std::string>& items, bool lines, char close) {
+    const std::string line = lines ? "\n" : "";
+    return as_it_is(open + line + listed(items, ("," + line).c_str()) + line + close);
 }
 
 JsonText JsonText::array(const std::vector<JsonText>& items, bool lines) {
-    return as_it_is("[" + listed(items, lines, [](const JsonText& item) { return item.text; }) + "]");
+    return within('[', autograd::mapped(items, &JsonText::text), lines, ']');
 }
 
 JsonText JsonText::object(const std::vector<Member>& members, bool lines) {
     const auto write = [](const Member& m) { return quote(m.first) + ":" + m.second.text; };
-    return as_it_is("{" + listed(members, lines, write) + "}");
+    return within('{', autograd::mapped(members, write), lines, '}');
 }
 
 std::string quote(std::string_view text) {

@@ -35,6 +35,9 @@ std::optional<double> parse_real(const std::string& text);
 // The fewest digits that identify the number: 0.1, not 0.10000000000000001.
 std::string to_text(float value);
 std::string to_text(double value);
+inline std::string to_text(int64_t value) { return std::to_string(value); }
+inline std::string to_text(const std::string& value) { return value; }
+std::string to_text(const std::vector<int64_t>& values);  // "4 5 6"
 
 // A value, which keeps the whole text alive.
 class Json {

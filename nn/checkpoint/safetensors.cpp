@@ -13,7 +13,6 @@
 #include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
 #include "autograd/weight.h"
-#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -56,27 +55,21 @@ void convert(std::string_view from, Real* to) {
     }
 }
 
-struct KindOfNumber {
-    const char* name;
-    int64_t size;
-    void (*convert)(std::string_view from, Real* to) = nullptr;  // none: these are no real numbers
-};
-constexpr KindOfNumber kDTypes[] = {{"BOOL", 1},
-                                    {"U8", 1},
-                                    {"I8", 1},
-                                    {"I16", 2},
-                                    {"U16", 2},
-                                    {"F16", 2, convert<Half>},
-                                    {"BF16", 2, convert<BrainFloat>},
-                                    {"I32", 4},
-                                    {"U32", 4},
-                                    {"F32", 4, convert<float>},
-                                    {"F64", 8, convert<double>},
-                                    {"I64", 8},
-                                    {"U64", 8}};
-const KindOfNumber& kind_of(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
-
-constexpr DType kOurs = kRealIsDouble ? DType::F64 : DType::F32;
+// (The spec has others, which we do not read: floats of 4 to 8 bits, and complex.)
+constexpr DType kDTypes[] = {{"BOOL", 1},
+                             {"U8", 1},
+                             {"I8", 1},
+                             {"I16", 2},
+                             {"U16", 2},
+                             {"F16", 2, convert<Half>},
+                             {"BF16", 2, convert<BrainFloat>},
+                             {"I32", 4},
+                             {"U32", 4},
+                             {"F32", 4, convert<float>},
+                             {"F64", 8, convert<double>},
+                             {"I64", 8},
+                             {"U64", 8}};
+constexpr std::string_view kOurs = kRealIsDouble ? "F64" : "F32";
 
 template <class T>
 std::string_view bytes_of(const T* data, int64_t n) {
@@ -146,14 +139,14 @@ int64_t header_length(const InputFile& file, const std::string& where) {
     return static_cast<int64_t>(length);
 }
 
-DType parse_dtype(const Json& entry, const std::string& where) {
+const DType* parse_dtype(const Json& entry, const std::string& where) {
     const std::string name = entry["dtype"].text();
     const auto* found =
         std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](auto& d) { return d.name == name; });
     check_file(found != std::end(kDTypes), where, ": tensor ", shown(entry.name()), " has the dtype ",
                shown(name),
                ", which is not read here; in Python, convert it to float32 or bfloat16 and save it again");
-    return static_cast<DType>(found - std::begin(kDTypes));
+    return found;
 }
 
 std::vector<int64_t> counts(const Json& list) {
@@ -181,7 +174,7 @@ int64_t byte_count(const Entry& entry, const std::string& where) {
         empty = empty || size == 0;
         fits = fits && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
     }
-    fits = fits && !__builtin_mul_overflow(empty ? 0 : numbers, size_of(entry.dtype), &bytes);
+    fits = fits && !__builtin_mul_overflow(empty ? 0 : numbers, entry.dtype->size, &bytes);
     check_file(fits, where, ": tensor ", shown(entry.name), " has more bytes than 64 bits can count");
     return bytes;
 }
@@ -216,9 +209,6 @@ void check_entry(const StateEntry& entry, const std::string& path) {
 }  // namespace
 
 std::span<const Foreign> foreign_files() { return kForeign; }
-
-const char* name_of(DType dtype) { return kind_of(dtype).name; }
-int64_t size_of(DType dtype) { return kind_of(dtype).size; }
 
 std::string without_wrappers(std::string name) {
     const std::string compiled = "_orig_mod.", parallel = "module.";
@@ -256,25 +246,22 @@ const Entry* SafeTensors::find(std::string_view name) const {
     return found == entries_.end() ? nullptr : &*found;
 }
 
-bool SafeTensors::is_real(const Entry& entry) { return kind_of(entry.dtype).convert != nullptr; }
-
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
-    const int64_t size = size_of(entry.dtype), all = (entry.end - entry.begin) / size;
+    const int64_t size = entry.dtype->size, all = (entry.end - entry.begin) / size;
     autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, path(), ": of the entry's ",
                     all, " numbers there are no ", n, " from ", first, " on");
     const int64_t at = begin_ + entry.begin + first * size;
-    if (entry.dtype == kOurs) {
+    if (entry.dtype->name == kOurs) {
         file_->read_to(reinterpret_cast<char*>(to), at, n * size);
         return;
     }
-    autograd::check(is_real(entry), path(), ": the entry holds no floating-point numbers");
+    autograd::check(entry.dtype->convert != nullptr, path(), ": the entry holds no floating-point numbers");
     std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
     for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t length = std::min(kPiece, n - done) * size;
         file_->read_to(bytes.data(), at + done * size, length);
-        kind_of(entry.dtype)
-            .convert(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)), to + done);
+        entry.dtype->convert(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)), to + done);
     }
 }
 
@@ -282,8 +269,8 @@ Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry* entry = find(name);
     check_file(entry != nullptr, path_, ": there is no tensor ", shown(name), "; this file has ",
                entries().size(), entries().empty() ? "" : ", the first is " + shown(entries()[0].name));
-    check_file(is_real(*entry), path_, ": tensor ", shown(name),
-               " must hold floating-point numbers: its dtype is ", name_of(entry->dtype));
+    check_file(entry->dtype->convert != nullptr, path_, ": tensor ", shown(name),
+               " must hold floating-point numbers: its dtype is ", entry->dtype->name);
     check_file(entry->shape.size() <= Shape::kMaxRank, path_, ": tensor ", shown(name), " has ",
                entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
@@ -326,10 +313,10 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
         check_entry(*entry, path);
         const std::vector<int64_t> shape = sizes_of(*entry);
         const int64_t begin = end;
-        end += std::accumulate(shape.begin(), shape.end(), size_of(kOurs), std::multiplies<>());
-        header.emplace_back(name, JsonText::object({{"dtype", name_of(kOurs)},
-                                                    {"shape", shape},
-                                                    {"data_offsets", JsonText::array({begin, end})}}));
+        end += std::accumulate(shape.begin(), shape.end(), int64_t{sizeof(Real)}, std::multiplies<>());
+        header.emplace_back(
+            name, JsonText::object(
+                      {{"dtype", kOurs}, {"shape", shape}, {"data_offsets", JsonText::array({begin, end})}}));
     }
     std::string text = JsonText::object(header).text;
     text.append((8 - text.size() % 8) % 8, ' ');  // so that the numbers are aligned
@@ -346,60 +333,30 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
     file.put_in_place();
 }
 
-void FieldWriter::operator()(const std::string& name, double value) { (*this)(name, to_text(value)); }
-
-void FieldWriter::operator()(const std::string& name, const std::vector<int64_t>& values) {
-    std::string text;
-    for (const int64_t value : values)
-        text.append(text.empty() ? "" : " ").append(std::to_string(value));
-    (*this)(name, text);
+bool parse(const std::string& text, std::string& value) {
+    value = text;
+    return true;
 }
 
-const std::string* Fields::find(const std::string& name) const {
-    const auto entry = metadata.find(prefix + name);
-    return entry == metadata.end() ? nullptr : &entry->second;
+bool parse(const std::string& text, int64_t& value) {
+    const std::optional<int64_t> number = parse_integer(text);
+    value = number.value_or(value);
+    return number.has_value();
 }
 
-const std::string& Fields::required(const std::string& name) const {
-    const std::string* text = find(name);
-    check_file(text != nullptr, where, ": ", prefix, name, " is missing");
-    return *text;
-}
-
-template <class Value>
-Value Fields::checked(const std::string& name, const std::optional<Value>& value, const char* what) const {
-    if (!value)
-        throw FileError(join(where, ": ", prefix, name, " must be ", what, ": got ", shown(required(name))));
-    return *value;
-}
-
-void Fields::operator()(const std::string& name, std::string& value) const {
-    if (const std::string* text = find(name))
-        value = *text;
-}
-
-void Fields::operator()(const std::string& name, int64_t& value) const {
-    if (const std::string* text = find(name))
-        value = checked(name, parse_integer(*text), "a whole number");
-}
-
-void Fields::operator()(const std::string& name, std::vector<int64_t>& values) const {
-    const std::string* text = find(name);
-    if (text == nullptr)
-        return;
+bool parse(const std::string& text, std::vector<int64_t>& values) {
     values.clear();
-    autograd::TextInput words(*text);
-    for (std::string word; words >> word;) {
-        const std::optional<int64_t> number = parse_integer(word);
-        values.push_back(checked(name, number >= 0 ? number : std::nullopt, "whole numbers from 0"));
-    }
+    autograd::TextInput words(text);
+    for (std::string word; words >> word;)
+        if (!parse(word, values.emplace_back()))
+            return false;
+    return true;
 }
 
-void Fields::operator()(const std::string& name, double& value) const {
-    if (const std::string* text = find(name)) {
-        const std::optional<double> number = parse_real(*text);
-        value = checked(name, number && !std::isnan(*number) ? number : std::nullopt, "a number");
-    }
+bool parse(const std::string& text, double& value) {
+    const std::optional<double> number = parse_real(text);
+    value = number.value_or(value);
+    return number && !std::isnan(*number);
 }
 
 }  // namespace plaingrad::nn::checkpoint

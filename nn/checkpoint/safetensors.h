@@ -21,22 +21,23 @@
 #include <vector>
 
 #include "autograd/tensor.h"
-#include "nn/checkpoint/file.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
 
 using autograd::Real;
 using autograd::Tensor;
 
-// The spec's names in its order. (It has others, which we do not read: floats of 4 to 8 bits, and complex.)
-enum class DType { BOOL, U8, I8, I16, U16, F16, BF16, I32, U32, F32, F64, I64, U64 };
-
-const char* name_of(DType dtype);
-int64_t size_of(DType dtype);  // in bytes
+// The kind of a tensor's numbers.
+struct DType {
+    const char* name;
+    int64_t size;                                           // in bytes
+    void (*convert)(std::string_view from, Real* to) = {};  // none: these are no floating-point numbers
+};
 
 struct Entry {
     std::string name;
-    DType dtype = DType::F32;
+    const DType* dtype = {};
     std::vector<int64_t> shape = {};  // any number of sizes; none for a scalar
     int64_t begin = 0, end = 0;       // the position of its bytes after the header
     std::string meant = {};           // see SafeTensors::rename
@@ -74,9 +75,6 @@ public:
         for (Entry& entry : entries_)
             entry.meant = rename(entry.name);
     }
-
-    // Whether `tensor` can read it, which means that it has floating-point numbers.
-    static bool is_real(const Entry& entry);
 
     // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not
     // there, another dtype, or more than Shape::kMaxRank sizes. (A model's file may also hold whole numbers,
@@ -145,31 +143,31 @@ struct FieldWriter {
     Metadata& metadata;
     std::string prefix = {};  // of every name
 
-    void operator()(const std::string& name, const std::string& value) { metadata[prefix + name] = value; }
-    void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
-    void operator()(const std::string& name, const std::vector<int64_t>& values);  // "4 5 6"
-    void operator()(const std::string& name, double value);
+    template <class Value>
+    void operator()(const std::string& name, const Value& value) {
+        metadata[prefix + name] = to_text(value);
+    }
 };
 
-// Each call throws FileError, naming the file and the field, for a text that is not such a value. NaN is
-// refused.
+// Whether the text is such a value, which it then becomes. NaN is refused.
+bool parse(const std::string& text, std::string& value);
+bool parse(const std::string& text, int64_t& value);
+bool parse(const std::string& text, std::vector<int64_t>& values);  // "4 5 6"
+bool parse(const std::string& text, double& value);
+
 struct Fields {
     const Metadata& metadata;
     std::string prefix = {};  // of every name
     std::string where = {};   // the file
 
-    void operator()(const std::string& name, std::string& value) const;
-    void operator()(const std::string& name, int64_t& value) const;
-    void operator()(const std::string& name, std::vector<int64_t>& values) const;
-    void operator()(const std::string& name, double& value) const;
-
-    bool has(const std::string& name) const { return find(name) != nullptr; }
-    const std::string& required(const std::string& name) const;  // of a field that must be there
-
-private:
-    const std::string* find(const std::string& name) const;
+    bool has(const std::string& name) const { return metadata.contains(prefix + name); }
+    // Throws FileError, naming the file and the field, for a text that is not such a value.
     template <class Value>
-    Value checked(const std::string& name, const std::optional<Value>& value, const char* what) const;
+    void operator()(const std::string& name, Value& value) const {
+        if (has(name))
+            check_file(parse(metadata.at(prefix + name), value), where, ": ", prefix, name, " cannot be ",
+                       shown(metadata.at(prefix + name)));
+    }
 };
 
 }  // namespace plaingrad::nn::checkpoint

@@ -7,39 +7,33 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::join;
 
-// Names under a heading; only the first few of many, to keep the line short.
-struct Listing {
-    std::string text;
-    int count = 0;
+// "; missing: a, b"; only the first few of many, to keep the line short.
+std::string under(const char* heading, std::vector<std::string> names) {
+    const std::size_t all = names.size();
+    names.resize(std::min<std::size_t>(all, 5));
+    return all == 0
+               ? ""
+               : join("; ", heading, ": ", listed(names)) + (all > 5 ? join(", and ", all - 5, " more") : "");
+}
 
-    void add(const std::string& name) {
-        if (++count <= 5)
-            text += (count > 1 ? ", " : " ") + name;
-    }
-    std::string words() const {
-        return count == 0 ? "" : "; " + text + (count > 5 ? join(", and ", count - 5, " more") : "");
-    }
-};
-
-std::string words(const std::vector<int64_t>& sizes) {
+std::string words(std::vector<int64_t> sizes) {
     constexpr std::size_t kMost = 8;  // a file may say millions
-    std::string text = "(";
-    for (std::size_t i = 0; i < std::min(sizes.size(), kMost); ++i)
-        text.append(i > 0 ? ", " : "").append(std::to_string(sizes[i]));
-    return text + (sizes.size() > kMost ? ", ...)" : ")");
+    const char* const end = sizes.size() > kMost ? ", ...)" : ")";
+    sizes.resize(std::min(sizes.size(), kMost));
+    return "(" + listed(autograd::mapped(sizes, [](int64_t size) { return std::to_string(size); })) + end;
 }
 
 // For each entry the tensor of its name; by name only.
 std::vector<Match> match_names(std::span<const SafeTensors> files, const StateDict& state,
-                               Listing& unexpected) {
+                               std::vector<std::string>& unexpected) {
     std::unordered_map<std::string, std::size_t> by_name;
     std::vector<Match> all;
     for (const StateEntry& entry : state) {
@@ -53,7 +47,7 @@ std::vector<Match> match_names(std::span<const SafeTensors> files, const StateDi
             if (place != by_name.end() && all[place->second].there == nullptr)
                 all[place->second] = {&state[place->second], &file, &there};
             else if (!name.empty())
-                unexpected.add(shown(there.name));
+                unexpected.push_back(shown(there.name));
         }
     return all;
 }
@@ -66,7 +60,7 @@ constexpr int64_t kPiece = int64_t{1} << 16;  // how many numbers are read at a 
 
 // Whether the tensors of two names of one weight are the same. A NaN equals itself here.
 bool same_bytes(const Match& a, const Match& b) {
-    const int64_t n = (a.there->end - a.there->begin) / size_of(a.there->dtype);
+    const int64_t n = (a.there->end - a.there->begin) / a.there->dtype->size;
     std::vector<Real> x(static_cast<std::size_t>(std::min(n, kPiece))), y(x.size());
     for (int64_t at = 0; at < n; at += kPiece) {
         const int64_t count = std::min(kPiece, n - at);
@@ -136,7 +130,7 @@ StateDict tied_once(StateDict state) {
 
 std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& state, const std::string& where,
                          const std::string& hint) {
-    Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+    std::vector<std::string> missing, unexpected, different;
     const std::vector<Match> names = match_names(files, state, unexpected);
     std::map<Place, const Match*> first;  // of each weight that a file has
     for (const Match& m : names)
@@ -145,16 +139,16 @@ std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& st
     for (const Match& m : names) {
         const std::vector<int64_t> sizes = sizes_of(*m.entry);
         if (!first.contains(place_of(*m.entry)))
-            missing.add(m.entry->name);
+            missing.push_back(m.entry->name);
         else if (m.there != nullptr && m.there->shape != sizes)
-            different.add(
+            different.push_back(
                 join(m.entry->name, " is ", words(m.there->shape), " and should be ", words(sizes)));
-        else if (m.there != nullptr && !SafeTensors::is_real(*m.there))
-            different.add(
-                join(m.entry->name, " is ", name_of(m.there->dtype), ", no floating-point numbers"));
+        else if (m.there != nullptr && m.there->dtype->convert == nullptr)
+            different.push_back(
+                join(m.entry->name, " is ", m.there->dtype->name, ", no floating-point numbers"));
     }
-    check_file(missing.count + unexpected.count + different.count == 0, where, missing.words(),
-               unexpected.words(), different.words(), "; ", hint);
+    check_file(missing.empty() && unexpected.empty() && different.empty(), where, under("missing", missing),
+               under("unexpected", unexpected), under("different", different), "; ", hint);
     std::vector<Match> once;
     for (const Match& m : names)
         if (const auto one = first.find(place_of(*m.entry)); one->second == &m)

@@ -403,7 +403,7 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
     bad("a one\n\tb two\n", {"d:2: there is no label before the tab"});
     bad("a one\nb tw" + std::string(1, '\0') + "o\n", {"d:2: ", "NUL"});
     refused(train(folder / "missing", {"--save", model}), 1, {"missing: cannot be opened"});
-    refused(train(folder / "", {"--save", model}), 1, {"this is a directory"});
+    refused(train(folder / "", {"--save", model}), 1, {"this is a folder"});
 
     const std::string good = folder.write("good", moods(20));
     refused(train(good, {"--save", good}), 1, {"this folder cannot be made"});

@@ -289,12 +289,4 @@ TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][pro
     CHECK_FALSE(contains(answer(t, ":help"), ":words"));
     t.type(":quit\n");
     CHECK(t.status() == 0);
-
-    const Folder large;  // enough for a progress line
-    write_folder(large, "gpt2", {.vocabulary = 28'000, .d_model = 480});
-    Terminal loads("generate", {large.path, "--prompt", "All", "--tokens", "1"});
-    CHECK(loads.says(large.path + ": "));
-    CHECK(loads.says(" of 15 million numbers\033[K"));
-    CHECK(loads.says("\r\033[K\rgenerate: "));
-    CHECK(loads.status() == 0);
 }

@@ -142,6 +142,9 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
             CHECK_FALSE(std::filesystem::exists(folder / "no"));
         }
     }
+    const std::string within = folder / "new/page.html";  // in a folder that the run makes
+    CHECK(tests::run("reverse_task", small({"--save", folder / "new", "--report", within})).status <= 1);
+    CHECK(std::filesystem::exists(within));
     CHECK(tests::run("reverse_task", small({"--report", folder / "both.html", "--steps", "1"})).status <= 1);
     CHECK_FALSE(contains(content(folder / "both.html"), "pieces"));
 }

@@ -343,8 +343,10 @@ TEST_CASE(
         CHECK(tests::run(p.name, joined(words, {"--stop-after", "1"})).status == 0);
         std::filesystem::remove(name);
         const Result lost = tests::run(p.name, joined(p.begin, {"--resume", run}));
-        CHECK(lost.status == 1);
-        CHECK(contains(lost.err, run + "/last.safetensors: there is no tokenizer.json beside it"));
+        if (p.name == "translate")  // which reads it there
+            CHECK(contains(lost.err, run + "/last.safetensors: there is no tokenizer.json beside it"));
+        else
+            CHECK((lost.status == 0 && content(name) == mine));
     }
 }
 

@@ -50,6 +50,20 @@ TEST_CASE("saved files: a run that was saved before can be resumed", "[apps][sav
     CHECK(number_after(run("translate", score), "loss ") == Approx(2.52774).margin(1e-3));
 }
 
+TEST_CASE("saved files: a run without the models that its average needs is not resumed", "[apps][saved]") {
+    const Folder folder;
+    std::filesystem::copy(saved("translate_last"), folder.path);
+    for (const char* const name : {"epoch-1.safetensors", "best.safetensors"}) {
+        const std::string bytes = content(folder / name);
+        std::filesystem::remove(folder / name);
+        const Result result = run("translate", {"train", "--resume", folder.path, saved("pairs.tsv"),
+                                                "--validation", saved("pairs.tsv")});
+        CHECK(result.status == 1);
+        CHECK(contains(result.err, folder / name + ": cannot be opened: No such file"));
+        put(folder / name, bytes);
+    }
+}
+
 TEST_CASE("saved files: a model without its tokenizer.json is refused in a line that says what to do",
           "[apps][saved]") {
     const Folder folder;

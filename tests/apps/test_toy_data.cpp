@@ -52,7 +52,7 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
         refused(path, start);
     };
     refused(folder / "missing.tsv", ": cannot be opened: No such file or directory\n");
-    refused(folder / "", ": this is a directory; a text file is needed\n");
+    refused(folder / "", ": this is a folder; a text file is needed\n");
     std::filesystem::permissions(folder.write("secret.tsv", kGood), std::filesystem::perms::none);
     if (geteuid() != 0)  // who may read everything
         refused(folder / "secret.tsv", ": cannot be opened: Permission denied\n");

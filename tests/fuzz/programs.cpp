@@ -119,7 +119,9 @@ void resume(const std::string& bytes) {
     generate::TrainSettings settings;
     Options options({"generate train", "learns"});
     generate::add_train_options(options, settings);
-    options.resume(read.required("arguments"), path);
+    std::string arguments;
+    read("arguments", arguments);
+    options.resume(arguments, path);
     double loss = 0;
     read("loss", loss);
     const auto model = models::load_model<models::LanguageModel>(path);

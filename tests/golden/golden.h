@@ -56,8 +56,8 @@ struct Golden {
 
 // An I32 tensor, from the bytes of its file: the library reads floating-point numbers only.
 inline IntegerTensor read_ids(const std::string& bytes, const nn::checkpoint::Entry& entry) {
-    autograd::check(entry.dtype == nn::checkpoint::DType::I32, "[golden] ids are I32: ", entry.name, " is ",
-                    nn::checkpoint::name_of(entry.dtype));
+    autograd::check(entry.dtype->name == std::string("I32"), "[golden] ids are I32: ", entry.name, " is ",
+                    entry.dtype->name);
     uint64_t header = 0;
     std::memcpy(&header, bytes.data(), sizeof header);
     IntegerTensor ids = {entry.shape,
@@ -75,7 +75,7 @@ inline std::map<std::string, Golden> read_golden(const std::string& name) {
     for (const nn::checkpoint::Entry& entry : file.entries()) {
         const std::size_t slash = entry.name.find('/');
         Golden& group = groups[entry.name.substr(0, slash)];
-        if (entry.dtype == nn::checkpoint::DType::I32)
+        if (entry.dtype->convert == nullptr)
             group.integers.emplace(entry.name.substr(slash + 1), read_ids(bytes, entry));
         else
             group.tensors.emplace(entry.name.substr(slash + 1), file.tensor(entry.name));

@@ -77,7 +77,7 @@ TEST_CASE("a model from Hugging Face is written back as it was", "[golden][huggi
             const auto copy = load_model<std::decay_t<decltype(model)>>(again);
             for (const auto& [output, x] : results_of(model, golden))
                 CHECK(same_bits(x, results_of(copy, golden).at(output)));
-            CHECK(again.notes.size() <= folder.notes.size());
+            CHECK(again.config.notes.size() <= folder.config.notes.size());
             CHECK(again.config.labels == folder.config.labels);
             CHECK(again.config.max_length == folder.config.max_length);
             CHECK(again.config.max_positions == folder.config.max_positions);

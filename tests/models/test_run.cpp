@@ -135,10 +135,40 @@ TEST_CASE("run: one that had ended keeps its best model, also when the weights i
     fs::remove(folder / "run/model.safetensors");  // as if the run was killed before it saved this
     CHECK((again() == 8 && content(folder / "run/model.safetensors") == model));
     fs::remove(folder / "run/best.safetensors");
-    CHECK((again() == 0 && content(folder / "run/model.safetensors") == model));
+    CHECK((again() == 8 && content(folder / "run/model.safetensors") == model));
     fs::remove(folder / "run/model.safetensors");
-    CHECK(contains(error_of(again), "run/best.safetensors: the weights of the best validation, of step 8, "));
-    CHECK_FALSE(fs::exists(folder / "run/model.safetensors"));
+    CHECK(contains(error_of(again), "run/model.safetensors: cannot be opened: No such file"));
+}
+
+TEST_CASE("run: a resumed one says at once that its best weights are damaged or gone", "[models][run]") {
+    const Folder folder;
+    Program first;
+    first.run = {.save = folder / "run", .stop_after = 7};
+    CHECK_FALSE(first());
+    const std::string best = folder / "run/best.safetensors", last = content(folder / "run/last.safetensors");
+    const auto error = [&] {
+        Program resumed;
+        resumed.run.resume = folder / "run";
+        return error_of([&] { resumed(); });
+    };
+    put(best, content(best).substr(0, 1000));
+    CHECK(contains(error(), "run/best.safetensors: the header needs "));
+    fs::remove(best);
+    CHECK(contains(error(), "run/best.safetensors: cannot be opened: No such file"));
+    CHECK(content(folder / "run/last.safetensors") == last);
+}
+
+TEST_CASE("run: a resumed one writes what is missing beside its checkpoint", "[models][run]") {
+    const Folder folder;
+    Program first;
+    first.run = {.save = folder / "run", .stop_after = 3};
+    CHECK_FALSE(first());
+    const std::string config = content(folder / "run/config.json");
+    fs::remove(folder / "run/config.json");
+    Program again;
+    again.run.resume = folder / "run";
+    CHECK(again());
+    CHECK(content(folder / "run/config.json") == config);
 }
 
 TEST_CASE("run: settings in a checkpoint are restored, and those that may change can be given",
@@ -400,7 +430,6 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
     struct Process {
         std::string program = "p", data = "texts 1";
         int64_t steps = 12, d_ff = 20;
-        uint64_t seed = 1;
     };
     const auto error = [](const std::function<void(Process&)>& change) {
         return error_of([&] {
@@ -413,7 +442,7 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                 const RunFolder nowhere(process.program, {}, settings);
                 Config config = small_stack("gpt2");
                 config.block.d_ff = process.d_ff;
-                const LanguageModel model(config, Rng(process.seed));
+                const LanguageModel model(config, Rng(1));
                 Run(nowhere, run_model(model, process.data), {.learning_rate = nn::ConstantSchedule{0.01}});
             });
         });
@@ -426,8 +455,19 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
     CHECK(error([](Process& p) { p.data = "texts 2"; }) ==
           "process 1 has other data than process 0: 'texts 2', not 'texts 1'");
     CHECK(contains(error([](Process& p) { p.d_ff = 21; }), "process 1 has another model than process 0: '"));
-    CHECK(contains(error([](Process& p) { p.seed = 2; }),
-                   "process 1 has other weights to begin with than process 0: '"));
+}
+
+TEST_CASE("run: all processes begin with the weights of process 0", "[models][run]") {
+    const LanguageModel first(small_stack("gpt2"), Rng(0));
+    std::vector<Real> weights[2];
+    run_team(2, [&](nn::Team& team) {
+        const RunFolder nowhere("p", {}, team);
+        const LanguageModel model(first.config, Rng(static_cast<uint64_t>(team.rank())));
+        const Run run(nowhere, run_model(model), {.learning_rate = nn::ConstantSchedule{0.01}});
+        weights[team.rank()] = values(nn::parameters(model));
+    });
+    for (const std::vector<Real>& of : weights)
+        CHECK(of == values(nn::parameters(first)));
 }
 
 namespace {
@@ -514,6 +554,9 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     fs::create_symlink("loop", folder / "loop");
     CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / "loop"}); }),
                    "loop: this folder cannot be opened: "));
+    fs::create_symlink("nowhere", folder / "lost");
+    CHECK(error_of([&] { RunFolder("p", {.save = folder / "lost"}); }) ==
+          folder / "lost" + ": this folder cannot be made: this is a link to something that is not there");
     for (const char* missing : {"none", "file/within"}) {
         folder.write("file", "text");
         CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}); }),

@@ -241,13 +241,11 @@ struct Programs {
     std::vector<Program> all = {reverse, characters, sentences, labels, texts};
 
     // A model with random weights.
-    std::string empty_model(const std::string& seed = "1") const {
-        const std::string path = folder / ("empty" + seed);
-        if (std::filesystem::exists(path))
-            return path;
-        const Result r = alone("generate", {"new", path, "apps/programs/generate/log_book.txt",
-                                            "--vocabulary", "300", "--layers", "2", "--heads", "2",
-                                            "--d-model", "16", "--context", "32", "--seed", seed});
+    std::string empty_model() const {
+        const std::string path = folder / "empty";
+        const Result r =
+            alone("generate", {"new", path, "apps/programs/generate/log_book.txt", "--vocabulary", "300",
+                               "--layers", "2", "--heads", "2", "--d-model", "16", "--context", "32"});
         INFO(r.err);
         REQUIRE(r.status == 0);
         return path;

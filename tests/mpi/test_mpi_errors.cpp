@@ -166,26 +166,6 @@ TEST_CASE("mpirun: what is wrong in all processes but the first", "[mpi]") {
     }
 }
 
-TEST_CASE("mpirun: a process that begins with other weights", "[mpi]") {
-    const Programs programs;
-    const Folder folder;
-    const std::string book = std::filesystem::absolute("apps/programs/generate/log_book.txt");
-    for (const std::string name : {"here", "there"}) {
-        std::filesystem::create_directory(folder / name);
-        std::filesystem::copy(programs.empty_model(name == "here" ? "1" : "2"), folder / (name + "/model"));
-    }
-    for (const Mpi& mpi : mpis()) {
-        const std::string run = folder / "run";
-        const auto learn = [&](const std::string& in) {
-            return joined({"env", "-C", folder / in}, command_of(mpi.apps, "generate",
-                                                                 {"train", "/proc/self/cwd/model", book,
-                                                                  "--steps", "100000", "--save", run}));
-        };
-        Job weights(mpi, 2, unlike(1, learn("there"), learn("here")));
-        check_says(weights, 1, "process 1 has other weights to begin with than process 0: ");
-    }
-}
-
 // srun, and other launchers that speak PMIx, do not say how many processes there are.
 TEST_CASE("mpirun: processes that only PMIx has started", "[mpi]") {
     const Programs programs;

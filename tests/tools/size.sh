@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3346
 autograd/kernels         3128
 nn                       1298
-nn/checkpoint            1400
+nn/checkpoint            1348
 nn/parallel               457
-models                   3082
-models/hugging_face      1064
+models                   3035
+models/hugging_face      1177
 models/text              3488
-apps                     7270
-product                 24533
+apps                     7236
+product                 24513
 files                     240
-tests                   57141'
+tests                   57111'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

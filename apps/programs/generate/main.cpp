@@ -62,7 +62,8 @@ models::WritingOptions chosen(const kit::Options& options, const models::Writing
 
 // Whether the files of a model are read as they are: of one of ours that learned bytes.
 bool reads_bytes(const std::string& path) {
-    return !models::is_of_others(path) && models::SavedModel(path).tokenizer().is_byte_level();
+    const models::SavedModel model(path);
+    return model.is_ours() && model.tokenizer().is_byte_level();
 }
 
 // After a short training: nearer to what is probable, and, of a model of lines, ten of them.

@@ -147,8 +147,12 @@ public:
                plan()),
           batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
                    static_cast<uint64_t>(s.seed), run_.epoch) {
-        if (folder.resumes())
-            log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
+        if (!folder.resumes())
+            return;
+        log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
+        for (const std::string& file :
+             run_.has_ended() ? std::vector<std::string>() : files_of_epochs(run_.epoch.ended))
+            nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
     }
 
     void operator()() {
@@ -255,6 +259,14 @@ private:
         return folder.file(join("epoch-", number, ".safetensors"));
     }
 
+    // Those up to `last` that the average after this epoch is made of.
+    std::vector<std::string> files_of_epochs(int64_t last) const {
+        std::vector<std::string> all;
+        for (int64_t number = last; number > std::max<int64_t>(0, epoch() - s.average); --number)
+            all.push_back(epoch_file(number));
+        return all;
+    }
+
     // Logs an epoch and saves its model. Removes the models of epochs that are too old for the average.
     void keep_epoch(const std::string& measured) {
         if (!folder.writes())
@@ -275,7 +287,7 @@ private:
         return saved.contains(kSteps) && saved.at(kSteps) == steps;
     }
 
-    // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
+    // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or the
     // model of the best validation where that is better, as in a short run, whose first epochs pull the
     // average down.
     // Files are process 0's; what is computed, all share.
@@ -289,7 +301,7 @@ private:
         double loss = validation ? validation_loss() : 0;
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
-        if (nn::any(team, team.leads() && loss >= best && nn::checkpoint::exists(folder.best()))) {
+        if (loss >= best) {
             if (team.leads())
                 models::load_weights(folder.best(), models::state_dict(model));
             run_.share_weights();
@@ -309,12 +321,7 @@ private:
     }
 
     std::string average_epochs() const {
-        std::vector<std::string> epochs;
-        for (int64_t number = epoch(); number > epoch() - s.average; --number)
-            if (nn::checkpoint::exists(epoch_file(number)))
-                epochs.push_back(epoch_file(number));
-        if (epochs.empty())
-            return "the weights of the last step";
+        const std::vector<std::string> epochs = files_of_epochs(epoch());
         load_average(epochs, model);
         return "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
     }

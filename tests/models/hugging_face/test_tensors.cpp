@@ -271,7 +271,7 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
     const Folder folder;
     const auto error = [&] { return error_of([&] { weight_files(folder.path); }); };
     CHECK(error_of([&] { weight_files(folder / "none"); }) ==
-          (folder / "none") + ": there is no such folder");
+          (folder / "none") + ": this folder cannot be read: No such file or directory");
     CHECK(
         error() ==
         folder.path +

@@ -170,7 +170,7 @@ TEST_CASE("a file that cannot be read is an error that says why", "[text]") {
     CHECK(lines_complaint("a\n") == "no error");
     CHECK_THROWS_WITH(read_lines("/nowhere/at all"),
                       "/nowhere/at all: cannot be opened: No such file or directory");
-    CHECK_THROWS_WITH(read_lines("/tmp"), "/tmp: this is a directory; a text file is needed");
+    CHECK_THROWS_WITH(read_lines("/tmp"), "/tmp: this is a folder; a text file is needed");
 }
 
 TEST_CASE("bytes that are not UTF-8 are replaced, one by one, and counted", "[text]") {
@@ -234,7 +234,7 @@ TEST_CASE("lines that are not entirely UTF-8 are read leniently", "[text]") {
     CHECK(complaint("", read) == ": the file is empty");
     CHECK(complaint("\n", read) == ": the file is empty");
     CHECK(complaint(std::string("a\n\0\n", 4), read).starts_with(":2: this line contains a NUL byte"));
-    CHECK_THROWS_WITH(read_leniently("/tmp", replaced), "/tmp: this is a directory; a text file is needed");
+    CHECK_THROWS_WITH(read_leniently("/tmp", replaced), "/tmp: this is a folder; a text file is needed");
 }
 
 TEST_CASE("a file is read to the last byte, whatever it contains", "[text]") {
@@ -246,7 +246,7 @@ TEST_CASE("a file is read to the last byte, whatever it contains", "[text]") {
     CHECK(complaint("", [](const std::string& path) { return read_file(path); }) == ": the file is empty");
     CHECK_THROWS_WITH(read_file("/nowhere/at all"),
                       "/nowhere/at all: cannot be opened: No such file or directory");
-    CHECK_THROWS_WITH(read_file("/tmp"), "/tmp: this is a directory; a text file is needed");
+    CHECK_THROWS_WITH(read_file("/tmp"), "/tmp: this is a folder; a text file is needed");
     CHECK_THROWS_AS(read_file("/nowhere/at all"), nn::checkpoint::FileError);
 }
 

