@@ -285,7 +285,6 @@ TEST_CASE("translate: two runs don't write into one folder", "[apps][translate]"
 TEST_CASE("translate with bytes reads any bytes, and writes one line for each line", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "caf\xe9\tx\xff\n");
-    CHECK(translate({"check-data", f.data, "--bytes"}).status == 0);
     const Result trained = translate(f.train({"--save", f.run, "--bytes", "--merges", "0", "--steps", "1"}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
@@ -297,28 +296,28 @@ TEST_CASE("translate with bytes reads any bytes, and writes one line for each li
     CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 40);
     CHECK(r.out == translate({"run", f.run, "--beam", "1", "--batch", "1"}, {.input = input}).out);
     CHECK(std::count(r.out.begin(), r.out.end(), '\0') == 0);
-    CHECK(r.err.empty());  // nothing is replaced, nothing unknown
+    CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);  // nothing is replaced, nothing unknown
 }
 
 TEST_CASE("translate --validation: both of two files may have commas in their names", "[apps][translate]") {
     const Files f;
     const std::string en = f.folder.write("a,b.en", "one two.\n"),
                       de = f.folder.write("a,b.de", "zwei eins.\n");
-    const Result r = translate({"check-data", f.data, "--validation", en + "," + de});
+    const Result r = translate(f.train({"--save", f.run, "--steps", "1", "--validation", en + "," + de}));
     INFO(r.err);
     CHECK(r.status == 0);
-    CHECK(contains(r.err, en + ", " + de + ": 1 pair; "));
+    CHECK(contains(r.err, en + ", " + de + ": 1 pair; pairs that are in the training data: 1"));
 }
 
 TEST_CASE("translate checks the data first", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "\nonly\none two.\tzwei eins.\n");
-    const Result r = translate({"check-data", f.data});
+    const Result r = translate(f.train({"--save", f.run, "--steps", "1"}));
     INFO(r.err);
     CHECK(r.status == 1);  // a line without a tab
     CHECK(contains(r.err, "pairs.tsv:110"));
     put(f.data, pairs() + "\none two.\tzwei eins.\n");
-    const Result good = translate({"check-data", f.data});
+    const Result good = translate(f.train({"--save", f.run, "--steps", "1"}));
     CHECK(good.status == 0);
     CHECK(contains(good.err, "duplicate"));
 }

@@ -34,13 +34,6 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
                 {"copy", "mark"});
 }
 
-models::Translator opened(const std::string& path, const std::string& precision) {
-    auto translator = models::Translator::load(path, {.precision = kit::given_precision(precision)});
-    for (const std::string& note : translator.notes)
-        kit::say(kit::as_line(join(path, ": ", note)));
-    return translator;
-}
-
 void run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
@@ -62,7 +55,7 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    const models::Translator translator = opened(words[0], precision);
+    const auto translator = kit::open_model<models::Translator>(words[0], precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
@@ -85,17 +78,18 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, tokenizer, notes] = opened(words[0], precision);
-    const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
+    const auto [model, tokenizer, notes] = kit::open_model<models::Translator>(words[0], precision);
+    const ParallelText text =
+        models::text::read_parallel({words.begin() + 1, words.end()}, rule_for(tokenizer.is_byte_level()));
     const int64_t longest = model.config.max_length;
-    const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);
+    const Corpus corpus(text, tokenizer, model.config.specials, longest, true);
     const double loss = mean_loss(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
               << measure_bleu(nn::alone(), model, tokenizer, corpus.sentences(), decoding).text << '\n';
 }
 
 void print_model(const std::string& path) {
-    const auto [model, tokenizer, notes] = models::Translator::load(path);
+    const auto [model, tokenizer, notes] = kit::open_model<models::Translator>(path);
     kit::print_sizes(path, nn::parameter_count(model),
                      join(tokenizer.is_tokenized() ? "in tokens" : "raw",
                           tokenizer.is_lower_case() ? ", lower case, " : ", ",
@@ -125,8 +119,7 @@ void learn_bpe_command(kit::Options& options) {
 
 void help(kit::Options& options) {
     options.parse();
-    throw kit::UsageError(
-        "a command is needed: train, run, score, info, check-data, or learn-bpe; --help shows more");
+    throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
 }
 
 }  // namespace
@@ -139,7 +132,6 @@ int main(int argc, char** argv) {
             {"run", "translates standard input, or a file, line by line", run_command},
             {"score", "measures a model on your sentences: loss and BLEU", score_command},
             kit::info_command("translate", add_train_options, print_model),
-            {"check-data", "reports what is odd about sentences to learn from", check_data_command},
             {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
              learn_bpe_command}};
     });

@@ -20,8 +20,7 @@ public:
         : translator_(translator), options_(options), name_(kit::as_line(name)) {}
 
     void operator()(std::istream& in) {
-        const auto rule = translator_.tokenizer.is_byte_level() ? models::text::InvalidUtf8::keep
-                                                                : models::text::InvalidUtf8::replace;
+        const auto rule = rule_for(translator_.tokenizer.is_byte_level());
         int64_t replaced = 0;
         try {
             for (std::string line; models::text::next_line(in, line, name_, read_ + 1);) {

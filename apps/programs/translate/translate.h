@@ -21,7 +21,6 @@ using autograd::join;
 using models::text::ParallelText;
 using models::text::SentencePair;
 using models::text::Tokenizer;
-using models::text::TooLong;
 
 // ---- settings
 
@@ -40,21 +39,22 @@ struct Settings {
     double clip = 25;
 };
 
-// The rows. Parsing them sets `s`. Of the data alone: the files, --validation and --bytes.
-void add_data_options(kit::Options& options, Settings& s);
+// The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
 
 // ---- data
 
-// Reads two files, or one TSV. any_bytes: keeps bytes that are not UTF-8 as they are.
-ParallelText read(const std::vector<std::string>& files, bool any_bytes);
+// What becomes of bytes that are not UTF-8, in the text of such a tokenizer.
+inline models::text::InvalidUtf8 rule_for(bool byte_level) {
+    return byte_level ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
+}
 
 class Corpus {
 public:
-    // specials: the model's. too_long: whether a pair with a side of more than `longest` ids, <eos> included,
-    // is dropped, cut or an Error. Says on standard error how many pairs were dropped or cut.
+    // specials: the model's. A pair with a side of more than `longest` ids, <eos> included, is dropped; or
+    // with `cuts` that side loses its end. Says on standard error how many pairs were dropped or cut.
     Corpus(const ParallelText& text, const Tokenizer& tokenizer, const models::Specials& specials,
-           int64_t longest, TooLong too_long);
+           int64_t longest, bool cuts = false);
 
     int64_t size() const { return std::ssize(pairs_); }
     int64_t longest() const;        // in tokens, of both sides, <eos> included
@@ -67,9 +67,6 @@ public:
     // The same pairs, with words split in other ways for each `rng`. A pair that would become too long stays
     // as it was.
     Corpus with_dropout(const Tokenizer& tokenizer, double dropout, const autograd::Rng& rng) const;
-
-    // A short text that changes if any id changes.
-    std::string fingerprint() const;
 
 private:
     models::Pair pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const;
@@ -118,8 +115,6 @@ private:
 // the last epochs, or the weights of the best validation if those are better. Prints the plan before, and
 // loss and BLEU after.
 void train_command(kit::Options& options);
-// `translate check-data`: says on standard error what is odd about the sentences.
-void check_data_command(kit::Options& options);
 
 // ---- translating
 
