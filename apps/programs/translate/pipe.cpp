@@ -5,7 +5,6 @@
 #include "apps/kit/prompt.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/text_stream.h"
-#include "models/text/lines.h"
 
 namespace plaingrad::translate {
 namespace {
@@ -20,22 +19,19 @@ public:
         : translator_(translator), options_(options), name_(kit::as_line(name)) {}
 
     void operator()(std::istream& in) {
-        const auto rule = rule_for(translator_.tokenizer.is_byte_level());
-        int64_t replaced = 0;
+        const auto add = [&](const std::string& line, const std::string&) {
+            lines_.push_back(line);
+            ++read_;
+            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
+                write();
+        };
         try {
-            for (std::string line; models::text::next_line(in, line, name_, read_ + 1);) {
-                const std::string where = join(name_, ":", read_ + 1);
-                lines_.push_back(models::text::clean_line(line, where, &replaced, rule));
-                ++read_;
-                if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
-                    write();
-            }
+            kit::for_each_line(in, name_, add, rule_for(translator_.tokenizer.is_byte_level()));
         } catch (const autograd::Error&) {
             write();  // the lines before the one that is wrong
             throw;
         }
         write();
-        kit::report_replaced(name_, replaced);
     }
 
     // Some unknown characters are normal. If all are unknown, the input is in another language.

@@ -26,8 +26,9 @@ void check_settings(const Settings& s) {
     kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
                      s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
-    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
-                     "--bpe-dropout, --min-count and --tokenized are for text, not for --bytes");
+    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.codes.empty() && s.text.min_count == 1 &&
+                                       !s.text.tokenized),
+                     "--bpe-dropout, --codes, --min-count and --tokenized are for text, not for --bytes");
 }
 
 // Those to learn from and, if there are any, those of --validation.
