@@ -18,7 +18,8 @@ int64_t most_attended(const autograd::Tensor& weights, int64_t b, int64_t t, int
     autograd::check(weights.rank() == 4 && b >= 0 && b < weights.size(0) && t >= 0 && t < weights.size(2) &&
                         length <= weights.size(3) && (among.empty() || std::ssize(among) >= length),
                     "[alignment] weights ", weights.shape(), " must be (B, H, T, S), with a token ", t,
-                    " of sentence ", b, " and ", length, " positions of its source");
+                    " of sentence ", b, " and ", length,
+                    " positions of its source; `among` is empty, or has a value for each");
     const int64_t heads = weights.size(1), rows = weights.size(2), columns = weights.size(3);
     const auto sum_of_heads = [&](int64_t s) {
         double sum = 0;

@@ -1,4 +1,4 @@
-// BLEU (Papineni et al. 2002): how many n-grams of a translation, of 1 to 4 words, also occur in its reference.
+// BLEU (Papineni et al. 2002): how many n-grams of a translation, of 1 to 4 words, its reference has too.
 // Computes the same as sacreBLEU 2.6.0 (Post 2018, "A Call for Clarity in Reporting BLEU Scores").
 #pragma once
 
@@ -38,7 +38,7 @@ BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std
 BleuScore bleu_from_counts(BleuScore counts, const BleuOptions& options = {});
 
 // As sacreBLEU writes it, with its signature, which says how the score was computed:
-//     BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 20.8 54.4/26.6/14.9/8.7 (BP = 1.000 ...
+//     BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 20.8 54.4/26.6/14.9/8.7 (BP ...
 // Or, of tokens, as fairseq does:
 //     BLEU4 = 39.48, 70.3/46.6/33.1/23.7 (BP=0.986, ratio=0.986, syslen=11936, reflen=12103)
 std::string to_string(const BleuScore& score, const BleuOptions& options = {});

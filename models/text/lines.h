@@ -39,8 +39,8 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 
 // The next line of a stream that is `name`, the first one (number 1) without a byte order mark; false at the
 // end. Of a line that is too long only its first kLongestLine + 1 bytes, which clean_line refuses. Throws
-// Error if it cannot be read, or is packed or UTF-16. std::cin needs std::ios::sync_with_stdio(false), or its end and
-// its failure are the same.
+// Error if it cannot be read, or is packed or UTF-16. std::cin needs std::ios::sync_with_stdio(false), or its
+// end and its failure are the same.
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number);
 
 // Replaces each byte that is not UTF-8 by U+FFFD, and counts it in `replaced`.

@@ -8,11 +8,13 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
+#include "autograd/base/text_stream.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
@@ -20,7 +22,113 @@ using namespace translate;
 
 namespace {
 
-// ---------------------------------------------------------------------------------- run, score, and info
+// ---------------------------------------------------------------------------------------------------- run
+
+struct PipeOptions {
+    models::TranslationOptions translation = {};
+    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
+    bool scores = false;  // the score and a tab before each translation
+};
+
+// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
+// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
+// the input. Throws Error for input that cannot be read.
+class Pipe {
+public:
+    Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
+        : translator_(translator), options_(options), name_(kit::as_line(name)) {}
+
+    void operator()(std::istream& in) {
+        const auto add = [&](const std::string& line, const std::string&) {
+            lines_.push_back(line);
+            ++read_;
+            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
+                write();
+        };
+        try {
+            kit::for_each_line(in, name_, add, rule_for(translator_.tokenizer.is_byte_level()));
+        } catch (const autograd::Error&) {
+            write();  // the lines before the one that is wrong
+            throw;
+        }
+        write();
+    }
+
+    // Some unknown characters are normal. If all are unknown, the input is in another language.
+    void report_unknown() const {
+        check(unknown_ == 0 || unknown_ < pieces_, name_,
+              ": the model has never seen any of these characters; is this the language that it learned "
+              "from?");
+        if (unknown_ > 0)
+            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
+                              " words or pieces of words, first ", first_unknown_, "\n");
+    }
+
+private:
+    // Translates the lines that were added.
+    void write() {
+        int64_t line = read_ - std::ssize(lines_);
+        const std::vector<std::string> lines = std::exchange(lines_, {});
+        for (const models::Translation& translation : translator_.translate(lines, options_.translation)) {
+            print(translation, line++);
+            pieces_ += translation.pieces;
+            if (unknown_ == 0 && !translation.unknown.empty())
+                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", line);
+            unknown_ += std::ssize(translation.unknown);
+            if (translation.cut)
+                std::cerr << join(name_, ":", line, ": longer than ", translator_.model.config.max_length - 1,
+                                  " pieces: the rest is left out\n");
+        }
+        kit::flush_output();
+    }
+
+    void print(const models::Translation& translation, int64_t line) const {
+        for (const models::Translation::Candidate& c : translation.best) {
+            if (options_.list)
+                std::cout << line << " ||| " << c.text << " ||| " << c.score;
+            else if (options_.scores)
+                std::cout << c.score << '\t' << c.text;
+            else
+                std::cout << c.text;
+            if (options_.translation.align)
+                std::cout << " ||| " << models::text::to_string(c.alignment);
+            std::cout << '\n';
+        }
+    }
+
+    const models::Translator& translator_;
+    const PipeOptions& options_;
+    const std::string name_;
+    std::vector<std::string> lines_;    // to be translated
+    int64_t read_ = 0;                  // lines
+    int64_t pieces_ = 0, unknown_ = 0;  // of all lines
+    std::string first_unknown_;
+};
+
+// Translates what is typed.
+void talk(const models::Translator& translator, const PipeOptions& options) {
+    const models::text::Tokenizer& tokenizer = translator.tokenizer;
+    const models::TranslationOptions& o = options.translation;
+    kit::Prompt prompt = kit::prompt_of({.model = translator.model,
+                                         .source = tokenizer,
+                                         .target = tokenizer,
+                                         .search = {.beam = o.beam, .alpha = o.alpha, .k = 0},
+                                         .ends = true});
+    prompt.read = [&](const std::string& line) {
+        const std::vector<int32_t> ids = tokenizer.encode(line);
+        const kit::Labels pieces = tokenizer.pieces(line);
+        kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ids[i] == tokenizer.unknown())
+                reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
+        return reading;
+    };
+    prompt.answer = [&](const std::string& text, const std::string& where) {
+        autograd::TextInput line(text + '\n');
+        Pipe(translator, options, where)(line);  // what is unknown was told already
+    };
+    kit::converse(prompt);
+}
 
 void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown,
                   std::string& precision) {
@@ -57,16 +165,20 @@ void run_command(kit::Options& options) {
     pipe.translation.copy_unknown = unknown == "copy";
     const auto translator = kit::open_model<models::Translator>(words[0], precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
-    if (words.size() == 2) {
-        std::ifstream text(words[1], std::ios::binary);
-        check(text.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
-        translate_lines(translator, pipe, text, words[1]);
-    } else if (kit::can_prompt()) {
-        talk(translator, pipe);
-    } else {
-        translate_lines(translator, pipe, std::cin, "standard input");
+    const bool is_file = words.size() == 2;
+    if (!is_file && kit::can_prompt())
+        return talk(translator, pipe);
+    std::ifstream file;
+    if (is_file) {
+        file.open(words[1], std::ios::binary);
+        check(file.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
     }
+    Pipe lines(translator, pipe, is_file ? words[1] : "standard input");
+    lines(is_file ? file : std::cin);
+    lines.report_unknown();
 }
+
+// ---------------------------------------------------------------------------------------- score, and info
 
 void score_command(kit::Options& options) {
     std::vector<std::string> words;

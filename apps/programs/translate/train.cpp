@@ -35,11 +35,10 @@ void check_settings(const Settings& s) {
 std::vector<ParallelText> read_texts(const Settings& s) {
     std::vector<ParallelText> texts;
     for (const auto* files : {&s.files, &s.validation})
-        if (!files->empty())
+        if (!files->empty()) {
             texts.push_back(models::text::read_parallel(*files, rule_for(s.text.bytes)));
-    kit::say(kit::as_line(check_data(texts[0])));
-    if (texts.size() > 1)
-        kit::say(kit::as_line(check_data(texts[1], &texts[0])));
+            kit::say(kit::as_line(check_data(texts.back(), texts.size() > 1 ? &texts[0] : nullptr)));
+        }
     return texts;
 }
 

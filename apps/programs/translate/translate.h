@@ -1,8 +1,7 @@
-// What the commands of translate are made of: the settings of a run, its pairs of sentences, the run itself,
-// and how lines are translated.
+// What the commands of translate are made of: the settings of a run, its pairs of sentences, and the run
+// itself.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -116,7 +115,7 @@ private:
 // loss and BLEU after.
 void train_command(kit::Options& options);
 
-// ---- translating
+// ---- measuring
 
 // Nats per token. team: the processes that share the work; all call it, and get the same result.
 double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
@@ -129,20 +128,5 @@ struct Bleu {
 // As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
-
-struct PipeOptions {
-    models::TranslationOptions translation = {};
-    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
-    bool scores = false;  // the score and a tab before each translation
-};
-
-// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
-// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
-// the input. Throws Error for input that cannot be read, and if the model has seen none of its characters.
-void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
-                     const std::string& name);
-
-// Translates what is typed (kit::converse).
-void talk(const models::Translator& translator, const PipeOptions& options);
 
 }  // namespace plaingrad::translate
