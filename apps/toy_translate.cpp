@@ -63,8 +63,8 @@ models::Config configure(const Settings& s, const WordPairs& corpus) {
 }
 // ----------------------------------------------------------------------------------------------- training
 // An epoch goes through all pairs once, in random order unless they fit into one batch.
-bool train(const models::Transformer& model, const WordPairs& corpus, const Settings& s,
-           const models::RunFolder& folder) {
+bool train(const models::Transformer& model, const WordPairs& corpus, const std::string& data,
+           const Settings& s, const models::RunFolder& folder) {
     const int64_t n = std::ssize(corpus.pairs), per_epoch = (n + kBatch - 1) / kBatch;
     const auto seed = static_cast<uint64_t>(s.seed);
     const auto training_batch = [&](int64_t step) {
@@ -84,7 +84,7 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const Sett
         kit::report_model_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
     plan.continues = "a larger --epochs continues it";
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
-    kit::Run run(folder, models::run_model(model, corpus.fingerprint()),
+    kit::Run run(folder, models::run_model(model, data),
                  {.steps = s.epochs * per_epoch, .learning_rate = nn::ConstantSchedule{lr}, .seed = seed},
                  plan);
     nn::Adam& adam = run.training.adam;
@@ -143,7 +143,7 @@ void main_program(kit::Options& options) {
     const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.pairs);
     const models::Transformer model = kit::new_transformer(
         configure(s, corpus), autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
-    if (!train(model, corpus, s, folder))
+    if (!train(model, corpus, models::text::fingerprint(pairs), s, folder))
         return;
     s.search.max_tokens = 2 * corpus.longest + 10;
     const Translator translate{model, corpus, s.search};

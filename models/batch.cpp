@@ -39,13 +39,6 @@ WordPairs::WordPairs(const std::vector<text::SentencePair>& sentences, bool shar
     }
 }
 
-std::string WordPairs::fingerprint() const {
-    std::vector<std::string> lines;
-    for (const Pair& pair : pairs)
-        lines.push_back(src.decode(pair.src) + '\t' + tgt.decode(pair.tgt));
-    return text::fingerprint(lines);
-}
-
 // Without the last position, the longest sentences lose their end, and the others only padding. For the
 // latter the decoder also reads the end and predicts padding, which the loss ignores.
 int64_t Batch::tokens() const {

@@ -38,8 +38,6 @@ struct WordPairs {
     // naming `path` and the line for a sentence of more than kLongest words.
     WordPairs(const std::vector<text::SentencePair>& sentences, bool shared, const std::string& path);
 
-    std::string fingerprint() const;  // changes if any word changes
-
     text::Tokenizer src, tgt;
     std::vector<Pair> pairs = {};
     int64_t longest = 0;  // the words of the longest sentence

@@ -128,7 +128,8 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
 
 text::Tokenizer SavedModel::tokenizer() const {
     check_file(!is_ours() || nn::checkpoint::exists(file("tokenizer.json")), where,
-               ": there is no tokenizer.json beside it; copy it from the folder of its run");
+               ": there is no tokenizer.json beside it; copy it from the folder of its run (those of "
+               "reverse_task and toy_translate have none)");
     auto tokenizer = text::Tokenizer::open(folder);
     for (const int32_t type : tokenizer.encode_texts({"a"}).type_ids)
         check_file(config.token_types == 0 || type < config.token_types, folder,

@@ -24,15 +24,17 @@ void report_replaced(const std::string& where, int64_t bytes);
 std::vector<std::string> given_texts(const std::vector<std::string>& words);
 
 // Calls f(line, where) for each line of a stream, where is "standard input:3" if that is its name. Bytes that
-// are not text become U+FFFD, and are reported. Throws Error for a line that is no text (text::clean_line).
-// std::cin needs std::ios::sync_with_stdio(false): otherwise a read error looks like the end of the input.
+// are not text become U+FFFD, and are reported; or are kept, as `rule` says. Throws Error for a line that is
+// no text (text::clean_line). std::cin needs std::ios::sync_with_stdio(false): otherwise a read error looks
+// like the end of the input.
 template <class F>
-void for_each_line(std::istream& in, const std::string& name, const F& f) {
+void for_each_line(std::istream& in, const std::string& name, const F& f,
+                   models::text::InvalidUtf8 rule = models::text::InvalidUtf8::replace) {
     std::string line;
     for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
         const std::string where = autograd::join(name, ":", number);
         int64_t replaced = 0;
-        line = models::text::clean_line(line, where, &replaced);
+        line = models::text::clean_line(line, where, &replaced, rule);
         report_replaced(where, replaced);
         f(line, where);
     }

@@ -22,7 +22,7 @@ std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, 
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
         if (!bytes) {
-            models::text::check_unpacked(text, name);
+            models::text::check_plain(text, name);
             check(text.find('\0') == std::string::npos, name,
                   ": there is a NUL byte in this file: it is not text", advice);
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);

@@ -15,13 +15,11 @@ std::string to_string(const Alignment& alignment) {
 
 int64_t most_attended(const autograd::Tensor& weights, int64_t b, int64_t t, int64_t length,
                       const std::vector<bool>& among) {
-    const auto lies_in = [](int64_t i, int64_t n) { return i >= 0 && i < n; };
-    autograd::check(weights.rank() == 4, "[alignment] weights must be (B, H, T, S): got ", weights.shape());
-    autograd::check(lies_in(b, weights.size(0)) && lies_in(t, weights.size(2)) && length <= weights.size(3),
-                    "[alignment] weights ", weights.shape(), " have no token ", t, " of sentence ", b,
-                    ", or not ", length, " positions of its source");
-    autograd::check(among.empty() || std::ssize(among) >= length,
-                    "[alignment] among needs a value for each of ", length, " positions: got ", among.size());
+    autograd::check(weights.rank() == 4 && b >= 0 && b < weights.size(0) && t >= 0 && t < weights.size(2) &&
+                        length <= weights.size(3) && (among.empty() || std::ssize(among) >= length),
+                    "[alignment] weights ", weights.shape(), " must be (B, H, T, S), with a token ", t,
+                    " of sentence ", b, " and ", length,
+                    " positions of its source; `among` is empty, or has a value for each");
     const int64_t heads = weights.size(1), rows = weights.size(2), columns = weights.size(3);
     const auto sum_of_heads = [&](int64_t s) {
         double sum = 0;

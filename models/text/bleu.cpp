@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <utility>
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
@@ -13,20 +11,14 @@
 
 namespace plaingrad::models::text {
 
-using autograd::check;
-using autograd::join;
-
 namespace {
 
 using Words = std::vector<std::string>;
 
 // At white space as Python does, for which it includes U+001C to U+001F, the separators of records.
 Words split_as_python(std::string_view text) {
-    Words words;
-    split(
-        text, [](char32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); },
-        [&](std::string_view word) { words.emplace_back(word); });
-    return words;
+    const auto words = split(text, [](char32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); });
+    return {words.begin(), words.end()};
 }
 
 bool is_stop(char c) { return c == '.' || c == ','; }
@@ -70,18 +62,10 @@ Counts count_ngrams(const Words& words) {
 }
 
 // Adds one sentence.
-void count(BleuScore& sum, const Words& hypothesis, const std::vector<Words>& references) {
-    const auto length = [](const Words& words) { return static_cast<int64_t>(words.size()); };
-    const auto distance = [&](const Words& r) { return std::abs(length(r) - length(hypothesis)); };
-    sum.hyp_len += length(hypothesis);
-    sum.ref_len +=
-        length(*std::min_element(references.begin(), references.end(), [&](const Words& a, const Words& b) {
-            return std::pair(distance(a), length(a)) < std::pair(distance(b), length(b));
-        }));
-    Counts wanted;  // of each n-gram, the largest count in one reference
-    for (const Words& reference : references)
-        for (const auto& [ngram, times] : count_ngrams(reference))
-            wanted[ngram] = std::max(wanted[ngram], times);
+void count(BleuScore& sum, const Words& hypothesis, const Words& reference) {
+    sum.hyp_len += std::ssize(hypothesis);
+    sum.ref_len += std::ssize(reference);
+    const Counts wanted = count_ngrams(reference);
     for (const auto& [ngram, times] : count_ngrams(hypothesis)) {
         sum.totals[ngram.size() - 1] += times;
         const auto place = wanted.find(ngram);
@@ -114,19 +98,14 @@ Words tokenize_13a(std::string_view text) {
     return split_as_python(line);
 }
 
-BleuScore bleu(const std::vector<std::string>& hypotheses,
-               const std::vector<std::vector<std::string>>& references, const BleuOptions& o) {
-    check(!references.empty(), "[bleu] there must be references: got none");
-    for (const std::vector<std::string>& reference : references)
-        check(reference.size() == hypotheses.size(), "[bleu] each translation needs its reference: got ",
-              hypotheses.size(), " translations and ", reference.size(), " references");
+BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std::string>& references,
+               const BleuOptions& o) {
+    autograd::check(references.size() == hypotheses.size(),
+                    "[bleu] each translation needs its reference: got ", hypotheses.size(),
+                    " translations and ", references.size(), " references");
     BleuScore sum;
-    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-        std::vector<Words> wanted;
-        for (const std::vector<std::string>& reference : references)
-            wanted.push_back(words_of(reference[i], o));
-        count(sum, words_of(hypotheses[i], o), wanted);
-    }
+    for (std::size_t i = 0; i < hypotheses.size(); ++i)
+        count(sum, words_of(hypotheses[i], o), words_of(references[i], o));
     return bleu_from_counts(sum, o);
 }
 
@@ -144,7 +123,7 @@ BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
         if (total == 0)
             return s;
         if (matches == 0)
-            missing = o.smooth ? missing / 2 : 0;
+            missing = o.tokenized ? 0 : missing / 2;
         s.precisions[order] = 100 * (matches > 0 ? matches : missing) / total;
         logs += std::log(s.precisions[order]);  // of 0: -inf, and the score is 0
     }
@@ -152,28 +131,18 @@ BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
     return s;
 }
 
-std::string signature(const BleuOptions& o, std::size_t n_references) {
-    return join("nrefs:", n_references, "|case:", o.lower_case ? "lc" : "mixed",
-                "|eff:no|tok:", o.tokenized ? "none" : "13a", "|smooth:", o.smooth ? "exp" : "none",
-                "|version:2.6.0");
-}
-
-// Prints score, precisions, bp, ratio of the lengths, and lengths.
-static std::string print(const char* format, const BleuScore& s) {
+std::string to_string(const BleuScore& s, const BleuOptions& o) {
     const double ratio = s.ref_len > 0 ? static_cast<double>(s.hyp_len) / static_cast<double>(s.ref_len) : 0;
     char text[200];
-    std::snprintf(text, sizeof text, format, s.score, s.precisions[0], s.precisions[1], s.precisions[2],
-                  s.precisions[3], s.bp, ratio, static_cast<long long>(s.hyp_len),
-                  static_cast<long long>(s.ref_len));
-    return text;
-}
-
-std::string to_string(const BleuScore& score) {
-    return print("%.1f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", score);
-}
-
-std::string fairseq_line(const BleuScore& score) {
-    return print("BLEU4 = %.2f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, syslen=%lld, reflen=%lld)", score);
+    std::snprintf(text, sizeof text,
+                  o.tokenized
+                      ? "BLEU4 = %.2f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, syslen=%lld, reflen=%lld)"
+                      : " = %.1f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)",
+                  s.score, s.precisions[0], s.precisions[1], s.precisions[2], s.precisions[3], s.bp, ratio,
+                  static_cast<long long>(s.hyp_len), static_cast<long long>(s.ref_len));
+    return o.tokenized ? text
+                       : autograd::join("BLEU|nrefs:1|case:", o.lower_case ? "lc" : "mixed",
+                                        "|eff:no|tok:13a|smooth:exp|version:2.6.0", text);
 }
 
 }  // namespace plaingrad::models::text

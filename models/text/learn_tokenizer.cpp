@@ -106,14 +106,10 @@ static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vec
 static Merges merges_of(const PieceOptions& o, Strings symbols) {
     Merges all = {std::move(symbols), read_codes(o.codes, o.codes_file)};
     std::set<std::string> known(all.symbols.begin(), all.symbols.end());
-    for (const auto& [left, right] : all.rules) {
-        for (const std::string& symbol : {left, right})
-            nn::checkpoint::check_file(!o.bytes || known.contains(symbol), o.codes_file, ": '", symbol,
-                                       "' is neither a byte nor made by a line above");
+    for (const auto& [left, right] : all.rules)
         for (const std::string& symbol : {left, right, left + right})
             if (known.insert(symbol).second)
                 all.symbols.push_back(symbol);
-    }
     return all;
 }
 
@@ -130,12 +126,9 @@ static WordCounts pieces_in(const Views& texts, const Tokenizer& tokenizer, doub
 
 Tokenizer learn_pieces(const Views& texts, const PieceOptions& o, int64_t* how_many) {
     const WordCounts words = words_of(texts, of_pieces(o, {}, {}));
-    Merges merges;
-    if (o.codes.empty())
-        merges = o.bytes ? learn_byte_merges(words, o.merges) : learn_word_merges(words, o.merges);
-    else
-        merges =
-            merges_of(o, o.bytes ? learn_byte_merges({}, 0).symbols : learn_word_merges(words, 0).symbols);
+    const Merges merges = o.bytes           ? learn_byte_merges(words, o.merges)
+                          : o.codes.empty() ? learn_word_merges(words, o.merges)
+                                            : merges_of(o, learn_word_merges(words, 0).symbols);
     if (how_many != nullptr)
         *how_many = std::ssize(merges.rules);
     if (o.bytes)

@@ -24,7 +24,8 @@ struct PieceOptions {
     int64_t merges = 8000;  // 0: characters, or single bytes
     int64_t min_count = 1;  // rarer pieces of words are split further if possible, or else unknown
     bool dropout = false;   // the vocabulary gets every piece that may occur when merges are skipped
-    std::string codes = {}, codes_file = {};  // merges as learn-bpe writes them; "": they are learned
+    std::string codes = {},
+                codes_file = {};  // merges as learn-bpe writes them, of characters; "": they are learned
 };
 // Pieces of words by byte-pair encoding: of all languages together, so that names and numbers can be copied.
 // Throws Error for codes that cannot be read. merges: receives how many there are.

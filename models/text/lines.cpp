@@ -11,6 +11,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/random.h"
+#include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
@@ -49,7 +50,7 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
     }
     line.erase(0, number == 1 && line.starts_with("\xef\xbb\xbf") ? 3 : 0);
     if (number == 1)
-        check_unpacked(line, name);
+        check_plain(line, name);
     return true;
 }
 
@@ -86,15 +87,17 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
-void check_unpacked(std::string_view bytes, const std::string& path) {
+void check_plain(std::string_view bytes, const std::string& path) {
     for (const char* const magic : {"\x1f\x8b", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd", "PK\x03\x04"})
         check_file(!bytes.starts_with(magic), path,
                    ": this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
+    check_file(!bytes.starts_with("\xff\xfe") && !bytes.starts_with("\xfe\xff"), path,
+               ": this file is UTF-16; convert it to UTF-8 first, e.g. with iconv -f UTF-16 -t UTF-8");
 }
 
 std::vector<std::string> lines_of(std::string_view text, const std::string& path, int64_t* replaced,
                                   InvalidUtf8 rule) {
-    check_unpacked(text, path);
+    check_plain(text, path);
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -116,14 +119,8 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 }
 
 std::vector<std::string> split_words(std::string_view sentence) {
-    std::vector<std::string> words;
-    constexpr std::string_view space = " \t";
-    for (std::size_t at = sentence.find_first_not_of(space); at != std::string_view::npos;) {
-        const std::size_t end = std::min(sentence.find_first_of(space, at), sentence.size());
-        words.emplace_back(sentence.substr(at, end - at));
-        at = sentence.find_first_not_of(space, end);
-    }
-    return words;
+    const auto words = split(sentence, [](char32_t c) { return c == ' ' || c == '\t'; });
+    return {words.begin(), words.end()};
 }
 
 void check_utf8(std::string_view text, const std::string& where, int64_t line) {

@@ -20,8 +20,8 @@ std::string read_file(const std::string& path);
 // The same of a file that is open already, from where it stands; `name` is for messages. It may be empty.
 std::string read_file(std::FILE* file, const std::string& name);
 
-// Throws FileError naming `path` if these bytes were compressed by gzip, xz, zstd or zip.
-void check_unpacked(std::string_view bytes, const std::string& path);
+// Throws FileError naming `path` if these bytes were compressed by gzip, xz, zstd or zip, or are UTF-16.
+void check_plain(std::string_view bytes, const std::string& path);
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // longer than any sentence: it could take hours
 enum class InvalidUtf8 { replace, keep };
@@ -39,8 +39,8 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 
 // The next line of a stream that is `name`, the first one (number 1) without a byte order mark; false at the
 // end. Of a line that is too long only its first kLongestLine + 1 bytes, which clean_line refuses. Throws
-// Error if it cannot be read, or is packed. std::cin needs std::ios::sync_with_stdio(false), or its end and
-// its failure are the same.
+// Error if it cannot be read, or is packed or UTF-16. std::cin needs std::ios::sync_with_stdio(false), or its
+// end and its failure are the same.
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number);
 
 // Replaces each byte that is not UTF-8 by U+FFFD, and counts it in `replaced`.

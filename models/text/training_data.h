@@ -35,13 +35,10 @@ struct ParallelText {
     std::string files() const;  // for messages: "a.en, a.de"
 };
 
-// Line i of one file and line i of the other are a pair. Throws Error if a file cannot be read as text (see
-// lines_of), if one has more lines, or if there is no pair with text on both sides.
-ParallelText read_parallel(const std::string& source_file, const std::string& target_file,
-                           InvalidUtf8 rule = InvalidUtf8::replace);
-
-// A line is source<TAB>target. Throws Error also for a line with text but without exactly one tab.
-ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule = InvalidUtf8::replace);
+// Of two files line i of one and line i of the other are a pair; of one file a line is source<TAB>target.
+// Throws Error if a file cannot be read as text (see lines_of), if one has more lines, for a line with text
+// but without exactly one tab, or if there is no pair with text on both sides.
+ParallelText read_parallel(const std::vector<std::string>& files, InvalidUtf8 rule = InvalidUtf8::replace);
 
 // The pairs of a text that was written by hand, `source<TAB>target` on every line. Throws Error also for a
 // line with nothing on one side, and for what is not UTF-8.
@@ -50,6 +47,9 @@ std::vector<SentencePair> pairs_of(std::string_view text, const std::string& pat
 // What may be wrong: "a.en, a.de: 7 pairs; duplicates of an earlier pair: 3 (first in line 2)". training: of
 // validation data, what the model learns from; else null.
 std::string check_data(const ParallelText& text, const ParallelText* training = nullptr);
+
+// A short text that changes if any sentence changes (see text::fingerprint).
+std::string fingerprint(const std::vector<SentencePair>& pairs);
 
 // ---- batches
 
@@ -68,8 +68,7 @@ struct BatchOptions {
 };
 
 // Returns all pairs once, as batches of their indices. The result depends only on the arguments, so batch i
-// of an epoch is the same when a run is resumed. Throws Error if one pair has more than batch_tokens (see
-// `fit`).
+// of an epoch is the same when a run is resumed. Throws Error if one pair has more than batch_tokens.
 //
 // As in fairseq (Ott et al. 2019, --max-tokens): pairs in random order are sorted by length, stably, and cut
 // into batches, which are then shuffled. But fairseq sorts by source length, then by target length; we sort
@@ -78,25 +77,16 @@ struct BatchOptions {
 std::vector<std::vector<int64_t>> make_batches(const std::vector<PairLength>& lengths,
                                                const BatchOptions& options);
 
-// What to do with a pair that is too long for the model or a batch.
-enum class TooLong { refuse, drop, cut };
-
-// Whether a pair can be used, if each side may have `longest` ids. For a longer pair, throws Error naming
-// `file` and `line`, returns false, or cuts the end of each side, as `too_long` says.
-bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t longest, TooLong too_long,
-         const std::string& file, int64_t line);
-
 // ---- for a masked language model
 //
-// A text with some tokens masked, and the tokens to predict. Devlin et al. 2019 (BERT), §3.1.
+// A text with some tokens masked, and the tokens to predict. Devlin et al. 2019 (BERT), §3.1: of the
+// positions that are selected, 80 % become the mask, 10 % a random id, and the rest stay as they are.
 
 struct MaskingOptions {
     int32_t mask = kUnk;              // the id of the mask
     int32_t first_id = kFirstFreeId;  // ids from first_id to end_id, exclusive, may be selected, and may
     int32_t end_id = 0;               // replace others at random; end_id is usually the vocabulary's size
-    double rate = 0.15;               // the share of positions that are selected; of these,
-    double replaced = 0.8;            // this share becomes `mask`,
-    double randomised = 0.1;          // this share a random id, and the rest stay as they are
+    double rate = 0.15;               // the share of positions that are selected
 };
 
 // What the model reads, and what it is to predict: `targets` has the original id at each selected position,
@@ -107,8 +97,8 @@ struct MaskedTokens {
 };
 
 // Whether a position is selected depends only on rng and the position; if none is, one is drawn. Padding and
-// reserved ids are never selected. Throws Error for rates outside [0, 1], for a mask that is the padding, for
-// ids without padding or with padding that could be drawn, and if there is nothing to select.
+// reserved ids are never selected. Throws Error for a mask that is the padding, for ids without padding or
+// with padding that could be drawn, and if there is nothing to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const autograd::Rng& rng);
 
 }  // namespace plaingrad::models::text

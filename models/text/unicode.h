@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nn/checkpoint/utf8.h"
 
@@ -42,18 +43,20 @@ private:
     Character first_ = {};
 };
 
-// Calls word() for each run of characters that are no spaces.
-template <class IsSpace, class Word>
-void split(std::string_view text, const IsSpace& is_a_space, const Word& word) {
+// The runs of characters that are no spaces, as views into the text.
+template <class IsSpace>
+std::vector<std::string_view> split(std::string_view text, const IsSpace& is_a_space) {
+    std::vector<std::string_view> words;
     const char* begin = nullptr;  // of a word
     for (const auto& [code, bytes] : Characters(text)) {
         const bool space = is_a_space(code);
         if (space && begin != nullptr)
-            word(std::string_view(begin, bytes.data()));
+            words.emplace_back(begin, bytes.data());
         begin = space ? nullptr : begin == nullptr ? bytes.data() : begin;
     }
     if (begin != nullptr)
-        word(std::string_view(begin, text.data() + text.size()));
+        words.emplace_back(begin, text.data() + text.size());
+    return words;
 }
 
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems

@@ -621,7 +621,10 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
     const Folder& folder = programs.folder;
     const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
                       csv = folder.write("t.csv", "a,b c\nd,e f\n"),
-                      nul = folder.write("nul", std::string("one\0two\n", 8));
+                      nul = folder.write("nul", std::string("one\0two\n", 8)),
+                      wide = folder.write("wide", std::string("\xff\xfe"
+                                                              "o\0n\0",
+                                                              6));
     const auto refused = [](const std::string& program, const Words& words, const std::string& part) {
         const Result r = tests::run(program, words);
         INFO(program << " " << r.err);
@@ -632,6 +635,7 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
     for (const std::string& program : {std::string("generate"), std::string("classify")}) {
         refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256 MiB");
         refused(program, {"train", packed}, "t.gz: this file is compressed; unpack it first");
+        refused(program, {"train", wide}, "wide: this file is UTF-16; convert it to UTF-8 first");
     }
     refused("toy_translate", {"--pairs", packed}, "t.gz: this file is compressed");
     refused("toy_translate", {"--pairs", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256");

@@ -76,7 +76,7 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
     bad(std::string("\xff\xfe"
                     "a\0\t\0b\0\n\0",
                     10),
-        ":1: byte 1" + not_utf8);  // UTF-16, as Windows writes it
+        ": this file is UTF-16; convert it to UTF-8 first, e.g. with iconv -f UTF-16 -t UTF-8\n");
 
     std::string book;
     for (int i = 0; i < 100000; ++i)

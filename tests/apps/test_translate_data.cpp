@@ -46,7 +46,7 @@ TEST_CASE(
     const ParallelText pairs = parallel_text(
         {{"low low lower", "newest newest"}, {"lower low", "newest widest"}, {"low", "widest x"}});
     const text::Tokenizer tokenizer = learned(pairs);
-    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
+    const Corpus corpus(pairs, tokenizer, {}, 64);
     const auto epochs = [&](double dropout, uint64_t seed) {
         Batches batches(corpus, tokenizer, 128, 1, dropout, seed);
         std::vector<std::vector<int32_t>> all;
@@ -72,7 +72,7 @@ TEST_CASE("translate's data: a batch is a function of its step, and steps of sev
           "[apps][translate]") {
     const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
-    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
+    const Corpus corpus(pairs, tokenizer, {}, 64);
     for (const double dropout : {0.0, 0.5}) {
         Batches in_turn(corpus, tokenizer, 8, 2, dropout, 1), back(corpus, tokenizer, 8, 2, dropout, 1);
         std::vector<std::vector<int32_t>> all;
@@ -100,7 +100,7 @@ TEST_CASE("translate's data: a run that continues begins with its epoch, and ret
           "[apps][translate]") {
     const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
-    const Corpus corpus(pairs, tokenizer, {}, 64, TooLong::refuse);
+    const Corpus corpus(pairs, tokenizer, {}, 64);
     for (const double dropout : {0.0, 0.5}) {
         const auto ids = [](const Batches::Step& step) { return step.batches.at(0).src.ids(); };
         Batches whole(corpus, tokenizer, 8, 2, dropout, 1);
@@ -124,10 +124,10 @@ TEST_CASE("translate's data: a run that continues begins with its epoch, and ret
 TEST_CASE("translate's data: a pair that dropout would make too long stays as it was", "[apps][translate]") {
     const ParallelText pairs = parallel_text({{"newest newest", "newest"}, {"newest", "newest newest"}});
     const text::Tokenizer tokenizer = learned(pairs);
-    const Corpus roomy(pairs, tokenizer, {}, 64, TooLong::refuse);
+    const Corpus roomy(pairs, tokenizer, {}, 64);
     const int64_t longest = roomy.longest();  // of words that are whole
     REQUIRE(longest == 3);
-    const Corpus tight(pairs, tokenizer, {}, longest, TooLong::refuse);
+    const Corpus tight(pairs, tokenizer, {}, longest);
     for (uint64_t seed = 0; seed < 20; ++seed) {
         CHECK(roomy.with_dropout(tokenizer, 0.9, Rng(seed)).longest() > longest);
         const Corpus divided = tight.with_dropout(tokenizer, 0.9, Rng(seed));
@@ -140,8 +140,25 @@ TEST_CASE("translate's data: bytes that are not UTF-8 are kept, or replaced and 
           "[apps][translate]") {
     const Folder folder;
     const std::string file = folder.write("pairs", "caf\xe9 \xff\tk\xfc hl\n");
-    const ParallelText kept = read({file}, true), replaced = read({file}, false);
+    const ParallelText kept = read_parallel({file}, rule_for(true)),
+                       replaced = read_parallel({file}, rule_for(false));
     CHECK((kept.replaced == 0 && replaced.replaced == 3));
     CHECK(kept.pairs.at(0).target == "k\xfc hl");
     CHECK(replaced.pairs.at(0).target == "k\xef\xbf\xbd hl");
+}
+
+TEST_CASE("translate's data: pairs that are too long are dropped, or cut", "[apps][translate]") {
+    const ParallelText pairs = parallel_text({{words(5), words(2)}, {words(2), words(5)}, {"w", words(4)}});
+    const text::Tokenizer tokenizer = learned(pairs);
+    const Corpus whole(pairs, tokenizer, {}, 6);
+    CHECK((whole.size() == 3 && whole.longest() == 6));
+    const Corpus dropped(pairs, tokenizer, {}, 5);  // four words and <eos>
+    REQUIRE(dropped.size() == 1);
+    CHECK(dropped.sentences()[0].source == "w");
+    const Corpus cut(pairs, tokenizer, {}, 5, true);
+    REQUIRE((cut.size() == 3 && cut.longest() == 5));
+    for (const int64_t i : {0, 1}) {  // the side that was longer, and the other one as it was
+        const models::Batch batch = cut.batch({i});
+        CHECK((batch.src.length() == (i == 0 ? 5 : 3) && batch.said().length() == (i == 0 ? 3 : 5)));
+    }
 }

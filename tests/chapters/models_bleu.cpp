@@ -70,9 +70,9 @@ void bleu_by_hand(std::ostream& out) {
     out << "\ngeometric mean of the four          " << fixed(mean, 3) << "\nbrevity penalty exp(1 - "
         << reference << " / " << length << ")      " << fixed(penalty, 3)
         << "\nBLEU = 100 · product of both        " << fixed(score, 1) << '\n';
-    const models::text::BleuScore library = models::text::bleu({kTranslation}, {{kReference}});
+    const models::text::BleuScore library = models::text::bleu({kTranslation}, {kReference});
     claim(std::abs(library.score - score) < 1e-9, "BLEU by hand is the library's");
-    out << "\nmodels::text::bleu                  " << models::text::to_string(library) << '\n';
+    out << '\n' << models::text::to_string(library) << '\n';
 }
 
 }  // namespace

@@ -122,21 +122,19 @@ void round_trip(const std::string& bytes) {
 
 void bleu(const std::string& bytes) {
     const unsigned choice = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
-    const BleuOptions options = {
-        .tokenized = (choice & 1) != 0, .smooth = (choice & 2) == 0, .lower_case = (choice & 8) != 0};
+    const BleuOptions options = {.tokenized = (choice & 1) != 0, .lower_case = (choice & 8) != 0};
     const Lines lines = parts_of(bytes.substr(std::min<std::size_t>(1, bytes.size())), '\n');
     const std::size_t half = lines.size() / 2;
     const Lines hypotheses(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(half));
     const Lines references(lines.begin() + static_cast<std::ptrdiff_t>(half),
                            lines.begin() + static_cast<std::ptrdiff_t>(2 * half));
-    const BleuScore score = models::text::bleu(hypotheses, {references, hypotheses}, options);
-    const BleuScore other = models::text::bleu(hypotheses, {references}, options);
+    const BleuScore score = models::text::bleu(hypotheses, hypotheses, options);
+    const BleuScore other = models::text::bleu(hypotheses, references, options);
     for (const BleuScore& s : {score, other}) {
         expect(s.score >= 0 && s.score <= 100 + 1e-9 && s.bp >= 0 && s.bp <= 1, "a score of ", s.score);
         for (std::size_t n = 0; n < 4; ++n)
             expect(s.matches[n] >= 0 && s.matches[n] <= s.totals[n], "more matches than n-grams");
-        to_string(s);
-        fairseq_line(s);
+        to_string(s, options);
     }
     expect(score.matches == score.totals && score.hyp_len == score.ref_len,
            "a translation is not its own reference");

@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3346
 autograd/kernels         3128
 nn                       1298
-nn/checkpoint            1348
+nn/checkpoint            1400
 nn/parallel               457
-models                   3035
+models                   3109
 models/hugging_face      1177
-models/text              3488
-apps                     7236
-product                 24513
-files                     240
-tests                   57111'
+models/text              3395
+apps                     7214
+product                 24524
+files                     239
+tests                   57072'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

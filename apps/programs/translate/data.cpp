@@ -5,18 +5,11 @@
 #include "apps/kit/text_training.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/list.h"
-#include "autograd/base/random.h"
 #include "models/text/bleu.h"
 
 namespace plaingrad::translate {
 
 using autograd::mapped;
-
-ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
-    const auto rule = any_bytes ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
-    return files.size() == 1 ? models::text::read_parallel(files[0], rule)
-                             : models::text::read_parallel(files[0], files[1], rule);
-}
 
 // How many tokens the model reads on the source side and predicts on the target side, <eos> included.
 static models::text::PairLength length_of(const models::Pair& pair) {
@@ -32,22 +25,24 @@ models::Pair Corpus::pair_of(std::vector<int32_t> source, std::vector<int32_t> t
 }
 
 Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const models::Specials& specials,
-               int64_t longest, TooLong too_long)
+               int64_t longest, bool cuts)
     : specials_(specials), longest_(longest) {
     int64_t changed = 0;
     for (const SentencePair& pair : text.pairs) {
         std::vector<int32_t> source = tokenizer.encode(pair.source), target = tokenizer.encode(pair.target);
-        if (std::max(std::ssize(source), std::ssize(target)) > longest - 1) {
-            ++changed;
-            if (!models::text::fit(source, target, longest - 1, too_long, text.files(), pair.line))
-                continue;
-        }
+        const auto most = static_cast<std::size_t>(longest - 1);
+        const bool fits = source.size() <= most && target.size() <= most;
+        changed += fits ? 0 : 1;
+        if (!fits && !cuts)
+            continue;
+        source.resize(std::min(source.size(), most));
+        target.resize(std::min(target.size(), most));
         pairs_.push_back(pair_of(std::move(source), std::move(target)));
         sentences_.push_back(pair);
     }
     if (changed > 0)
         std::cerr << join(kit::as_line(text.files()), ": ", kit::counted(changed, "pair"), " of more than ",
-                          longest, too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
+                          longest, cuts ? " tokens: cut\n" : " tokens: dropped\n");
     check(!pairs_.empty(), text.files(), ": no pair is short enough; --context allows ", longest,
           " tokens on a side");
 }
@@ -84,17 +79,6 @@ Corpus Corpus::with_dropout(const Tokenizer& tokenizer, double dropout, const au
             other.pairs_[i] = std::move(divided);
     }
     return other;
-}
-
-std::string Corpus::fingerprint() const {
-    autograd::Hash hash;
-    const auto add = [&](int32_t id) { hash.add(static_cast<uint32_t>(id)); };
-    for (const models::Pair& pair : pairs_) {
-        std::for_each(pair.src.begin(), pair.src.end(), add);
-        std::for_each(pair.tgt.begin(), pair.tgt.end(), add);
-        add(-1);
-    }
-    return join(pairs_.size(), " pairs, ", hash.value);
 }
 
 Batches::Batches(const Corpus& corpus, const Tokenizer& tokenizer, int64_t batch_tokens, int64_t accumulate,
@@ -151,14 +135,10 @@ Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokeni
         const std::vector<std::string> some(sources.begin() + begin, sources.begin() + end);
         return mapped(models::translate(model, tokenizer, some, options), best);
     });
-    const bool tokenized = tokenizer.is_tokenized();
-    models::text::BleuOptions bleu_options =
-        tokenized ? models::text::moses_bleu() : models::text::BleuOptions{};
-    bleu_options.lower_case = tokenizer.is_lower_case();  // the signature says so
-    const models::text::BleuScore bleu = models::text::bleu(hypotheses, {references}, bleu_options);
-    return {bleu.score, tokenized
-                            ? models::text::fairseq_line(bleu)
-                            : join("BLEU|", models::text::signature(bleu_options), " = ", to_string(bleu))};
+    const models::text::BleuOptions how = {.tokenized = tokenizer.is_tokenized(),
+                                           .lower_case = tokenizer.is_lower_case()};
+    const models::text::BleuScore bleu = models::text::bleu(hypotheses, references, how);
+    return {bleu.score, to_string(bleu, how)};
 }
 
 }  // namespace plaingrad::translate

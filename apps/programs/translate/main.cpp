@@ -8,11 +8,13 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
+#include "autograd/base/text_stream.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
@@ -20,7 +22,110 @@ using namespace translate;
 
 namespace {
 
-// ---------------------------------------------------------------------------------- run, score, and info
+// ---------------------------------------------------------------------------------------------------- run
+
+struct PipeOptions {
+    models::TranslationOptions translation = {};
+    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
+    bool scores = false;  // the score and a tab before each translation
+};
+
+// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
+// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
+// the input. Throws Error for input that cannot be read.
+class Pipe {
+public:
+    Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
+        : translator_(translator), options_(options), name_(kit::as_line(name)) {}
+
+    void operator()(std::istream& in) {
+        const auto add = [&](const std::string& line, const std::string&) {
+            lines_.push_back(line);
+            ++read_;
+            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
+                write();
+        };
+        try {
+            kit::for_each_line(in, name_, add, rule_for(translator_.tokenizer.is_byte_level()));
+        } catch (const autograd::Error&) {
+            write();  // the lines before the one that is wrong
+            throw;
+        }
+        write();
+    }
+
+    // Some unknown characters are normal. If all are unknown, the input is in another language.
+    void report_unknown() const {
+        check(unknown_ == 0 || unknown_ < pieces_, name_,
+              ": the model has never seen any of these characters; is this the language that it learned "
+              "from?");
+        if (unknown_ > 0)
+            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
+                              " words or pieces of words, first ", first_unknown_, "\n");
+    }
+
+private:
+    // Translates the lines that were added.
+    void write() {
+        int64_t line = read_ - std::ssize(lines_);
+        const std::vector<std::string> lines = std::exchange(lines_, {});
+        for (const models::Translation& translation : translator_.translate(lines, options_.translation)) {
+            print(translation, line++);
+            pieces_ += translation.pieces;
+            if (unknown_ == 0 && !translation.unknown.empty())
+                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", line);
+            unknown_ += std::ssize(translation.unknown);
+            if (translation.cut)
+                std::cerr << join(name_, ":", line, ": longer than ", translator_.model.config.max_length - 1,
+                                  " pieces: the rest is left out\n");
+        }
+        kit::flush_output();
+    }
+
+    void print(const models::Translation& translation, int64_t line) const {
+        for (const models::Translation::Candidate& c : translation.best) {
+            if (options_.list)
+                std::cout << line << " ||| " << c.text << " ||| " << c.score;
+            else if (options_.scores)
+                std::cout << c.score << '\t' << c.text;
+            else
+                std::cout << c.text;
+            if (options_.translation.align)
+                std::cout << " ||| " << models::text::to_string(c.alignment);
+            std::cout << '\n';
+        }
+    }
+
+    const models::Translator& translator_;
+    const PipeOptions& options_;
+    const std::string name_;
+    std::vector<std::string> lines_;    // to be translated
+    int64_t read_ = 0;                  // lines
+    int64_t pieces_ = 0, unknown_ = 0;  // of all lines
+    std::string first_unknown_;
+};
+
+// Translates what is typed.
+void talk(const models::Translator& translator, const PipeOptions& options) {
+    const models::text::Tokenizer& tokenizer = translator.tokenizer;
+    const models::TranslationOptions& o = options.translation;
+    kit::Prompt prompt = kit::prompt_of(translator.model, tokenizer, tokenizer,
+                                        {.beam = o.beam, .alpha = o.alpha, .k = 0}, true);
+    prompt.read = [&](const std::string& line) {
+        const std::vector<int32_t> ids = tokenizer.encode(line);
+        const kit::Labels pieces = tokenizer.pieces(line);
+        kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ids[i] == tokenizer.unknown())
+                reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
+        return reading;
+    };
+    prompt.answer = [&](const std::string& text, const std::string& where) {
+        autograd::TextInput line(text + '\n');
+        Pipe(translator, options, where)(line);  // what is unknown was told already
+    };
+    kit::converse(prompt);
+}
 
 void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown,
                   std::string& precision) {
@@ -32,13 +137,6 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
     options.add_precision(precision);
     options.add("--unknown", "what to write for a word that the model has never seen", unknown,
                 {"copy", "mark"});
-}
-
-models::Translator opened(const std::string& path, const std::string& precision) {
-    auto translator = models::Translator::load(path, {.precision = kit::given_precision(precision)});
-    for (const std::string& note : translator.notes)
-        kit::say(kit::as_line(join(path, ": ", note)));
-    return translator;
 }
 
 void run_command(kit::Options& options) {
@@ -62,18 +160,22 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    const models::Translator translator = opened(words[0], precision);
+    const auto translator = kit::open_model<models::Translator>(words[0], precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
-    if (words.size() == 2) {
-        std::ifstream text(words[1], std::ios::binary);
-        check(text.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
-        translate_lines(translator, pipe, text, words[1]);
-    } else if (kit::can_prompt()) {
-        talk(translator, pipe);
-    } else {
-        translate_lines(translator, pipe, std::cin, "standard input");
+    const bool is_file = words.size() == 2;
+    if (!is_file && kit::can_prompt())
+        return talk(translator, pipe);
+    std::ifstream file;
+    if (is_file) {
+        file.open(words[1], std::ios::binary);
+        check(file.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
     }
+    Pipe lines(translator, pipe, is_file ? words[1] : "standard input");
+    lines(is_file ? file : std::cin);
+    lines.report_unknown();
 }
+
+// ---------------------------------------------------------------------------------------- score, and info
 
 void score_command(kit::Options& options) {
     std::vector<std::string> words;
@@ -85,17 +187,18 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, tokenizer, notes] = opened(words[0], precision);
-    const ParallelText text = read({words.begin() + 1, words.end()}, tokenizer.is_byte_level());
+    const auto [model, tokenizer, notes] = kit::open_model<models::Translator>(words[0], precision);
+    const ParallelText text =
+        models::text::read_parallel({words.begin() + 1, words.end()}, rule_for(tokenizer.is_byte_level()));
     const int64_t longest = model.config.max_length;
-    const Corpus corpus(text, tokenizer, model.config.specials, longest, TooLong::cut);
+    const Corpus corpus(text, tokenizer, model.config.specials, longest, true);
     const double loss = mean_loss(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
               << measure_bleu(nn::alone(), model, tokenizer, corpus.sentences(), decoding).text << '\n';
 }
 
 void print_model(const std::string& path) {
-    const auto [model, tokenizer, notes] = models::Translator::load(path);
+    const auto [model, tokenizer, notes] = kit::open_model<models::Translator>(path);
     kit::print_sizes(path, nn::parameter_count(model),
                      join(tokenizer.is_tokenized() ? "in tokens" : "raw",
                           tokenizer.is_lower_case() ? ", lower case, " : ", ",
@@ -125,8 +228,7 @@ void learn_bpe_command(kit::Options& options) {
 
 void help(kit::Options& options) {
     options.parse();
-    throw kit::UsageError(
-        "a command is needed: train, run, score, info, check-data, or learn-bpe; --help shows more");
+    throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
 }
 
 }  // namespace
@@ -139,7 +241,6 @@ int main(int argc, char** argv) {
             {"run", "translates standard input, or a file, line by line", run_command},
             {"score", "measures a model on your sentences: loss and BLEU", score_command},
             kit::info_command("translate", add_train_options, print_model),
-            {"check-data", "reports what is odd about sentences to learn from", check_data_command},
             {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
              learn_bpe_command}};
     });

@@ -42,7 +42,8 @@ std::vector<std::string> two_files(const std::string& text) {
 
 }  // namespace
 
-void add_data_options(kit::Options& options, Settings& s) {
+void add_train_options(kit::Options& options, Settings& s) {
+    kit::add_run_options(options, s.run);
     options.rest("SOURCE TARGET | TSV",
                  "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
                  kit::Options::Rest::files);
@@ -51,11 +52,6 @@ void add_data_options(kit::Options& options, Settings& s) {
                    s.validation, two_files)
         .may_change();
     options.add("--bytes", "pieces of words are bytes, which need not be UTF-8", s.text.bytes);
-}
-
-void add_train_options(kit::Options& options, Settings& s) {
-    kit::add_run_options(options, s.run);
-    add_data_options(options, s);
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const kit::Options&) { s = recipe(s.preset); });
     options.add("--merges", "N", "merges of byte-pair encoding, shared by both languages; 0: characters",

@@ -18,30 +18,27 @@ using models::Transformer;
 
 // ------------------------------------------------------------------------------------- before the first step
 
-void check_files(const Settings& s) {
+void check_settings(const Settings& s) {
     kit::check_usage(s.files.size() == 1 || s.files.size() == 2,
                      "this needs two files, or one TSV; --help shows more");
-}
-
-void check_settings(const Settings& s) {
-    check_files(s);
     kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
                      "--save FOLDER is missing: the trained model is written there");
     kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
                      s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
-    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.text.min_count == 1 && !s.text.tokenized),
-                     "--bpe-dropout, --min-count and --tokenized are for text, not for --bytes");
+    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.codes.empty() && s.text.min_count == 1 &&
+                                       !s.text.tokenized),
+                     "--bpe-dropout, --codes, --min-count and --tokenized are for text, not for --bytes");
 }
 
 // Those to learn from and, if there are any, those of --validation.
 std::vector<ParallelText> read_texts(const Settings& s) {
-    std::vector<ParallelText> texts = {read(s.files, s.text.bytes)};
-    if (!s.validation.empty())
-        texts.push_back(read(s.validation, s.text.bytes));
-    kit::say(kit::as_line(check_data(texts[0])));
-    if (texts.size() > 1)
-        kit::say(kit::as_line(check_data(texts[1], &texts[0])));
+    std::vector<ParallelText> texts;
+    for (const auto* files : {&s.files, &s.validation})
+        if (!files->empty()) {
+            texts.push_back(models::text::read_parallel(*files, rule_for(s.text.bytes)));
+            kit::say(kit::as_line(check_data(texts.back(), texts.size() > 1 ? &texts[0] : nullptr)));
+        }
     return texts;
 }
 
@@ -87,16 +84,6 @@ models::Config model_config(const Settings& s, const models::text::Tokenizer& to
                       .precision = kit::precision_of(s.run.precision)}};
 }
 
-Transformer new_model(const Settings& s, const Tokenizer& tokenizer, const models::RunFolder& folder) {
-    const models::Config config = model_config(s, tokenizer);
-    kit::check_memory(models::least_parameters(config));
-    const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    Transformer model = folder.resumes() ? models::load_model<Transformer>(folder.last(), {.rng = rng})
-                                         : Transformer(config, rng);
-    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
-    return model;
-}
-
 // -------------------------------------------------------------------------------------------------- the run
 
 constexpr const char* kSteps = "translate.steps";  // in the metadata of the model
@@ -140,7 +127,8 @@ public:
           files(read_texts(s)),
           tokenizer(folder.resumes() ? models::SavedModel(folder.last()).tokenizer()
                                      : learn_text(s, files[0])),
-          model(new_model(s, tokenizer, folder)),
+          model(kit::new_transformer(model_config(s, tokenizer),
+                                     autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"))),
           corpus(corpus_of(files[0])),
           validation(files.size() > 1 ? std::optional(corpus_of(files[1])) : std::nullopt),
           run_(folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}), options(),
@@ -161,8 +149,7 @@ public:
         while (run_.next()) {
             const Batches::Step step = batches_(run_.step());
             run_.learn(step.batches, [&](const models::Batch& batch, const nn::Mode& mode) {
-                return models::teacher_forcing(model, batch, mode,
-                                               static_cast<autograd::Real>(s.label_smoothing));
+                return models::teacher_forcing(model, batch, mode, smoothing(mode));
             });
             if (step.ends_epoch)
                 run_.end_epoch();
@@ -186,10 +173,14 @@ public:
 
 private:
     Corpus corpus_of(const ParallelText& text) const {
-        return {text, tokenizer, model.config.specials, s.context, TooLong::drop};
+        return {text, tokenizer, model.config.specials, s.context};
     }
     std::string data() const {
-        return join(corpus.fingerprint(), "; ", validation ? validation->fingerprint() : "no validation");
+        std::vector<SentencePair> all = corpus.sentences();
+        all.push_back({tokenizer.json()});  // which also marks the end of the training data
+        if (validation)
+            all.insert(all.end(), validation->sentences().begin(), validation->sentences().end());
+        return models::text::fingerprint(all);
     }
 
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
@@ -225,14 +216,28 @@ private:
                 .epochs = true};
     }
 
+    // Labels are smoothed only where the model learns: what is measured is the loss itself.
+    autograd::Real smoothing(const nn::Mode& mode) const {
+        return mode.training ? static_cast<autograd::Real>(s.label_smoothing) : 0;
+    }
+
+    kit::Objective objective() {
+        kit::Objective all = kit::objective_of(
+            model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); });
+        all.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
+            return model.loss(e.inputs[0], e.inputs[1], e.targets, mode,
+                              {.label_smoothing = smoothing(mode)});
+        };
+        return all;
+    }
+
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
                 .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .report_model = report_model(),
-                .objective = kit::objective_of(
-                    model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); })};
+                .objective = objective()};
     }
 
     void print_epoch() const {
@@ -353,14 +358,6 @@ void train_command(kit::Options& options) {
         folder.claim(also);
     check_settings(s);
     Learner{s, folder}();
-}
-
-void check_data_command(kit::Options& options) {
-    Settings s;
-    add_data_options(options, s);
-    options.parse();
-    check_files(s);
-    read_texts(s);
 }
 
 }  // namespace plaingrad::translate

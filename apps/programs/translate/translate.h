@@ -1,8 +1,7 @@
-// What the commands of translate are made of: the settings of a run, its pairs of sentences, the run itself,
-// and how lines are translated.
+// What the commands of translate are made of: the settings of a run, its pairs of sentences, and the run
+// itself.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +20,6 @@ using autograd::join;
 using models::text::ParallelText;
 using models::text::SentencePair;
 using models::text::Tokenizer;
-using models::text::TooLong;
 
 // ---- settings
 
@@ -40,21 +38,22 @@ struct Settings {
     double clip = 25;
 };
 
-// The rows. Parsing them sets `s`. Of the data alone: the files, --validation and --bytes.
-void add_data_options(kit::Options& options, Settings& s);
+// The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
 
 // ---- data
 
-// Reads two files, or one TSV. any_bytes: keeps bytes that are not UTF-8 as they are.
-ParallelText read(const std::vector<std::string>& files, bool any_bytes);
+// What becomes of bytes that are not UTF-8, in the text of such a tokenizer.
+inline models::text::InvalidUtf8 rule_for(bool byte_level) {
+    return byte_level ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
+}
 
 class Corpus {
 public:
-    // specials: the model's. too_long: whether a pair with a side of more than `longest` ids, <eos> included,
-    // is dropped, cut or an Error. Says on standard error how many pairs were dropped or cut.
+    // specials: the model's. A pair with a side of more than `longest` ids, <eos> included, is dropped; or
+    // with `cuts` that side loses its end. Says on standard error how many pairs were dropped or cut.
     Corpus(const ParallelText& text, const Tokenizer& tokenizer, const models::Specials& specials,
-           int64_t longest, TooLong too_long);
+           int64_t longest, bool cuts = false);
 
     int64_t size() const { return std::ssize(pairs_); }
     int64_t longest() const;        // in tokens, of both sides, <eos> included
@@ -67,9 +66,6 @@ public:
     // The same pairs, with words split in other ways for each `rng`. A pair that would become too long stays
     // as it was.
     Corpus with_dropout(const Tokenizer& tokenizer, double dropout, const autograd::Rng& rng) const;
-
-    // A short text that changes if any id changes.
-    std::string fingerprint() const;
 
 private:
     models::Pair pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const;
@@ -118,10 +114,8 @@ private:
 // the last epochs, or the weights of the best validation if those are better. Prints the plan before, and
 // loss and BLEU after.
 void train_command(kit::Options& options);
-// `translate check-data`: says on standard error what is odd about the sentences.
-void check_data_command(kit::Options& options);
 
-// ---- translating
+// ---- measuring
 
 // Nats per token. team: the processes that share the work; all call it, and get the same result.
 double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
@@ -134,20 +128,5 @@ struct Bleu {
 // As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
-
-struct PipeOptions {
-    models::TranslationOptions translation = {};
-    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
-    bool scores = false;  // the score and a tab before each translation
-};
-
-// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
-// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
-// the input. Throws Error for input that cannot be read, and if the model has seen none of its characters.
-void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
-                     const std::string& name);
-
-// Translates what is typed (kit::converse).
-void talk(const models::Translator& translator, const PipeOptions& options);
 
 }  // namespace plaingrad::translate

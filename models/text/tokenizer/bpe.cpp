@@ -9,7 +9,6 @@
 
 namespace plaingrad::models::text::tokenizer {
 
-using nn::checkpoint::check_file;
 using nn::checkpoint::shown;
 
 void PairTable::set(int32_t left, int32_t right, Merge merge) {
@@ -168,9 +167,10 @@ void Bpe::add_rule(const Rule& rule, int32_t rank, const std::string& where) {
         if (pieces_->id(piece) != Vocabulary::kNone)
             continue;
         if (!options_.splits_again)
-            check_file(false, where, ": merges[", rank, "] is ", shown(left), " and ", shown(right), ", but ",
-                       shown(piece), " is not in the vocabulary");
-        pieces_->add(piece, size_ + std::ssize(made_of_), where);
+            throw nn::checkpoint::FileError(autograd::join(where, ": merges[", rank, "] is ", shown(left),
+                                                           " and ", shown(right), ", but ", shown(piece),
+                                                           " is not in the vocabulary"));
+        pieces_->add(piece, size_ + std::ssize(made_of_));
         made_of_.emplace_back(Vocabulary::kNone, Vocabulary::kNone);
     }
     const int32_t l = pieces_->id(left), r = pieces_->id(right), m = pieces_->id(merged);

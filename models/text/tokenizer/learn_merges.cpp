@@ -23,8 +23,8 @@ int32_t WordCounts::add(std::string_view word, int64_t times) {
 }
 
 void WordCounts::add_line(std::string_view line) {
-    split(
-        line, [](char32_t c) { return c == ' '; }, [&](std::string_view word) { add(word); });
+    for (const std::string_view word : split(line, [](char32_t c) { return c == ' '; }))
+        add(word);
 }
 
 Strings WordCounts::words(int64_t least) const {

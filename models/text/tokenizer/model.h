@@ -32,12 +32,11 @@ struct Hash {
 class Vocabulary {
 public:
     static constexpr int32_t kNone = -1;
-    // A limit for pieces and ids, far above any vocabulary: a broken file cannot ask for more memory.
-    static constexpr int64_t kMost = int64_t{1} << 20;
 
-    // Whether the piece is new. Throws FileError naming `where` for one too many, and for an id above kMost.
-    // id: 0 or more.
-    bool add(std::string_view piece, int64_t id, const std::string& where);
+    // Whether the piece is new. id: 0 or more.
+    bool add(std::string_view piece, int64_t id) {
+        return ids_.try_emplace(std::string(piece), static_cast<int32_t>(id)).second;
+    }
 
     int32_t id(std::string_view piece, int32_t if_none = kNone) const {
         const auto entry = ids_.find(piece);

@@ -87,7 +87,7 @@ struct Builder {
         model["type"].require(bpe || type == "WordPiece" || type == "WordLevel" || type == "Features",
                               shown(type), " is not supported; BPE, WordLevel, WordPiece are");
         for (const Json& piece : model["vocab"].members())
-            pieces->add(piece.name(), piece.count(), where);
+            pieces->add(piece.name(), piece.count(INT32_MAX));
         model["vocab"].require(pieces->size() > 0, "must not be empty");
         all.tokens = pieces->in_order(where + ": the vocabulary");
         if (bpe)
@@ -109,7 +109,7 @@ struct Builder {
     int32_t add(AddedToken token) {
         token.id = pieces->id(token.content);
         if (token.id == Vocabulary::kNone) {
-            if (added.add(token.content, std::ssize(all.tokens), where))
+            if (added.add(token.content, std::ssize(all.tokens)))
                 all.tokens.push_back(token.content);
             token.id = added.id(token.content);
         }

@@ -39,11 +39,11 @@ public:
 
     // Cuts a text at the tokens. If several begin at the same place, the longest counts. normalized: whether
     // to look only for tokens that are normalized, or only for those that are not.
-    struct Part {
+    struct TextOrToken {
         std::string_view text;              // between two tokens, never empty;
         int32_t token = Vocabulary::kNone;  // or else the id of a token
     };
-    std::vector<Part> cut(std::string_view text, bool normalized) const;
+    std::vector<TextOrToken> cut(std::string_view text, bool normalized) const;
 
 private:
     const AddedToken* at_start(std::string_view text, bool normalized) const;

@@ -69,8 +69,8 @@ const AddedToken* AddedTokens::at_start(std::string_view text, bool normalized) 
     return nullptr;
 }
 
-std::vector<AddedTokens::Part> AddedTokens::cut(std::string_view text, bool normalized) const {
-    std::vector<Part> all;
+std::vector<AddedTokens::TextOrToken> AddedTokens::cut(std::string_view text, bool normalized) const {
+    std::vector<TextOrToken> all;
     std::size_t done = 0;
     for (std::size_t at = 0; at < text.size();) {
         const AddedToken* found = at_start(text.substr(at), normalized);

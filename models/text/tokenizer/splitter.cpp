@@ -237,7 +237,10 @@ void Splitter::add(const Json& part) {
     } else if (type == "Metaspace") {
         steps_.push_back(metaspace_from(part, splits));
     } else if (type == "WhitespaceSplit") {
-        steps_.push_back([](std::string_view text, bool, const Word& word) { split(text, is_space, word); });
+        steps_.push_back([](std::string_view text, bool, const Word& word) {
+            for (const std::string_view one : split(text, is_space))
+                word(one);
+        });
     } else if (type == "Joiners") {
         steps_.push_back(joiners);
     } else {
@@ -245,8 +248,8 @@ void Splitter::add(const Json& part) {
             type == "BertPreTokenizer", nn::checkpoint::shown(type),
             " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split, WhitespaceSplit are");
         steps_.push_back([](std::string_view text, bool, const Word& word) {  // each sign is a word
-            split(text, is_space,
-                  [&](std::string_view some) { isolate(some, is_bert_punctuation, false, word); });
+            for (const std::string_view some : split(text, is_space))
+                isolate(some, is_bert_punctuation, false, word);
         });
     }
 }

@@ -70,9 +70,9 @@ std::vector<AddedToken> tokens_of(const Strings& pieces, const TokenizerConfig& 
     named.insert(named.end(), config.special_tokens.begin(), config.special_tokens.end());
     Vocabulary ids;
     for (const std::string& piece : pieces)
-        ids.add(piece, ids.size(), config.folder);
+        ids.add(piece, ids.size());
     const auto add = [&](AddedToken token) {
-        ids.add(token.content, ids.size(), config.folder);
+        ids.add(token.content, ids.size());
         token.id = ids.id(token.content);
         all.push_back(token);
         return token.id;
@@ -107,7 +107,7 @@ Tokenizer from_merges(const TokenizerConfig& config) {
                       merges = in_folder(config.folder, "merges.txt");
     Vocabulary vocabulary;
     for (const Json& piece : Json::open(path).members())
-        vocabulary.add(piece.name(), piece.count(), path);
+        vocabulary.add(piece.name(), piece.count(INT32_MAX));
     const Strings pieces = vocabulary.in_order(path + ": the vocabulary");
     const bool space = config.json["add_prefix_space"].boolean_or(false);
     FileText file =
@@ -128,7 +128,7 @@ Tokenizer from_vocab_txt(const TokenizerConfig& config) {
     const Strings pieces = lines_of(nn::checkpoint::read_file(path), path);
     Vocabulary seen;
     for (const std::string& piece : pieces)
-        check_file(seen.add(piece, seen.size(), path), path, ": ", nn::checkpoint::shown(piece),
+        check_file(seen.add(piece, seen.size()), path, ": ", nn::checkpoint::shown(piece),
                    " is in the vocabulary twice");
     return Tokenizer(json_of(bert_text(pieces, config)), path);
 }

@@ -8,14 +8,6 @@
 namespace plaingrad::models::text::tokenizer {
 
 using nn::checkpoint::check_file;
-using nn::checkpoint::shown;
-
-bool Vocabulary::add(std::string_view piece, int64_t id, const std::string& where) {
-    if (size() >= kMost || id >= kMost)
-        check_file(false, where, ": the vocabulary has more than ", kMost,
-                   " pieces, or an id that is not below that: ", shown(piece), " has ", id);
-    return ids_.try_emplace(std::string(piece), static_cast<int32_t>(id)).second;
-}
 
 Strings Vocabulary::in_order(const std::string& where) const {
     std::vector<const std::string*> found(ids_.size());

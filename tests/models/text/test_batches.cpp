@@ -176,36 +176,10 @@ TEST_CASE("batches: an error names the pair that does not fit", "[text]") {
     CHECK_THROWS_AS(make_batches(lengths, {.bucket = 0}), autograd::Error);
 }
 
-TEST_CASE("pairs that are too long are refused, dropped or cut", "[text]") {
-    using Ids = std::vector<int32_t>;
-    const Ids source = {1, 2, 3, 4, 5}, target = {6, 7};
-    for (const TooLong too_long : {TooLong::refuse, TooLong::drop, TooLong::cut})
-        for (const bool swapped : {false, true}) {
-            Ids a = swapped ? target : source, b = swapped ? source : target;
-            CHECK(fit(a, b, 5, too_long, "f", 7));
-            CHECK(a == (swapped ? target : source));
-            CHECK(b == (swapped ? source : target));
-            const std::string sizes = swapped ? "2 and 5" : "5 and 2";
-            if (too_long == TooLong::refuse)
-                CHECK_THROWS_WITH(fit(a, b, 4, too_long, "f", 7),
-                                  "f:7: a pair of " + sizes +
-                                      " tokens; at most 4 are possible on a side; drop or cut long pairs");
-            else
-                CHECK(fit(a, b, 4, too_long, "f", 7) == (too_long == TooLong::cut));
-            if (too_long == TooLong::cut) {
-                CHECK((swapped ? b : a) == Ids{1, 2, 3, 4});
-                CHECK((swapped ? a : b) == target);
-            }
-        }
-}
-
 TEST_CASE("batches: the largest possible lengths", "[text]") {
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     const Batches batches = make_batches({{most, most}, {1, most}, {2, 2}}, {.batch_tokens = most});
     CHECK(each_once(batches, 3));
     CHECK(batches.size() == 3);
     CHECK(make_batches({{0, 0}, {0, 0}}, {.batch_tokens = 1, .shuffle = false}) == Batches{{0}, {1}});
-    std::vector<int32_t> source = {1, 2}, target = {3};
-    CHECK(fit(source, target, 0, TooLong::cut, "file", 1));
-    CHECK((source.empty() && target.empty()));
 }

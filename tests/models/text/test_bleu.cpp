@@ -21,15 +21,12 @@ std::string words(const std::string& text) {
 Approx near(double value) { return Approx(value).epsilon(1e-12); }
 
 const Lines kHypotheses = {"The dog bit the man.", "It wasn't surprising.", "The man had just bitten him."};
-const std::vector<Lines> kReferences = {
-    {"The dog bit the man.", "It was not unexpected.", "The man bit him first."},
-    {"The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."}};
+const Lines kReferences = {"The dog had bit the man.", "No one was surprised.",
+                           "The man had bitten the dog."};
 
-double sentence(const std::string& hypothesis, const Lines& references, const BleuOptions& options = {}) {
-    std::vector<Lines> corpus;
-    for (const std::string& reference : references)
-        corpus.push_back({reference});
-    return bleu({hypothesis}, corpus, options).score;
+double sentence(const std::string& hypothesis, const std::string& reference,
+                const BleuOptions& options = {}) {
+    return bleu({hypothesis}, {reference}, options).score;
 }
 
 }  // namespace
@@ -62,37 +59,38 @@ TEST_CASE("13a separates at Unicode's white space, and at Python's", "[text][ble
 
 TEST_CASE("BLEU of sacreBLEU's example", "[text][bleu]") {
     const BleuScore score = bleu(kHypotheses, kReferences);
-    CHECK(score.score == near(48.530827009929865));
-    CHECK(score.matches == std::array<int64_t, 4>{14, 7, 5, 3});
+    CHECK(score.score == near(28.330553664429278));
+    CHECK(score.matches == std::array<int64_t, 4>{12, 6, 3, 1});
     CHECK(score.totals == std::array<int64_t, 4>{17, 14, 11, 8});
-    CHECK(score.bp == Approx(0.942873).epsilon(1e-6));
+    CHECK(score.bp == near(0.8890097654027757));
     CHECK(to_string(score) ==
-          "48.5 82.4/50.0/45.5/37.5 (BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)");
-    CHECK(bleu(kHypotheses, kReferences, {.smooth = false}).score == score.score);
+          "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = "
+          "28.3 70.6/42.9/27.3/12.5 (BP = 0.889 ratio = 0.895 hyp_len = 17 ref_len = 19)");
 
-    const BleuScore none = bleu(kHypotheses, kReferences, {.tokenized = true});
-    CHECK(none.score == near(49.19195660047277));
-    CHECK(none.matches == std::array<int64_t, 4>{10, 6, 4, 2});
-    CHECK(none.totals == std::array<int64_t, 4>{14, 11, 8, 5});
+    const Lines others = {"The dog bit the man.", "It was not unexpected.", "The man bit him first."};
+    CHECK(bleu(kHypotheses, others).score == near(45.06750632106114));
+    const BleuScore tokens = bleu(kHypotheses, others, {.tokenized = true});
+    CHECK(tokens.score == near(44.428088917702794));
+    CHECK(tokens.matches == std::array<int64_t, 4>{8, 5, 3, 2});
+    CHECK(tokens.totals == std::array<int64_t, 4>{14, 11, 8, 5});
 
-    CHECK(bleu(kReferences[0], kReferences).score == near(100));
+    CHECK(bleu(kReferences, kReferences).score == near(100));
     CHECK(bleu({"", "", ""}, kReferences).score == 0);
     CHECK(bleu({"", "", ""}, kReferences).bp == 0);
-    CHECK(bleu({}, {{}}).score == 0);
-    CHECK(bleu({"a b c d e"}, {{""}}).score == 0);
+    CHECK(bleu({}, {}).score == 0);
+    CHECK(bleu({"a b c d e"}, {""}).score == 0);
 }
 
 TEST_CASE("BLEU smoothes orders without a match", "[text][bleu]") {
     const std::string hypothesis =
         "Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;";
-    const Lines reference = {"producţia de zahăr brut se exprimă în zahăr alb;"};
+    const std::string reference = "producţia de zahăr brut se exprimă în zahăr alb;";
     CHECK(sentence(hypothesis, reference) == near(8.493098745313148));
-    CHECK(sentence(hypothesis, reference, {.tokenized = true}) == near(7.347053125977879));
-    CHECK(sentence(hypothesis, reference, {.smooth = false}) == 0);
-    for (const bool smooth : {true, false})  // nothing to smooth
-        CHECK(sentence("this is a cat", {"okay thanks"}, {.smooth = smooth}) == 0);
+    CHECK(sentence(hypothesis, reference, {.tokenized = true}) == 0);  // and not those of tokens
+    for (const bool tokenized : {true, false})                         // nothing to smooth
+        CHECK(sentence("this is a cat", "okay thanks", {.tokenized = tokenized}) == 0);
 
-    const BleuScore cat = bleu({"the cat sat on a mat today"}, {{"the cat is on the mat"}});
+    const BleuScore cat = bleu({"the cat sat on a mat today"}, {"the cat is on the mat"});
     CHECK(cat.score == near(15.619699684601283));
     CHECK(cat.precisions[0] == near(100 * 4 / 7.0));
     CHECK(cat.precisions[1] == near(100 / 6.0));
@@ -101,29 +99,25 @@ TEST_CASE("BLEU smoothes orders without a match", "[text][bleu]") {
 }
 
 TEST_CASE("BLEU of a sentence too short for 4-grams is 0", "[text][bleu]") {
-    const BleuScore score = bleu({"the cat"}, {{"the cat is on the mat"}});
+    const BleuScore score = bleu({"the cat"}, {"the cat is on the mat"});
     CHECK(score.score == 0);
-    CHECK(to_string(score) == "0.0 100.0/100.0/0.0/0.0 (BP = 0.135 ratio = 0.333 hyp_len = 2 ref_len = 6)");
+    CHECK(to_string(score).ends_with(
+        " = 0.0 100.0/100.0/0.0/0.0 (BP = 0.135 ratio = 0.333 hyp_len = 2 ref_len = 6)"));
 }
 
-TEST_CASE("BLEU takes the closest reference's length, and each n-gram's largest count in a reference",
-          "[text][bleu]") {
-    // Of 3 and 7 words both are 2 away from 5: the shorter one counts.
-    CHECK(sentence("a b a b a", {"a b c", "b b a a a a a"}) == near(31.94715521231364));
-    CHECK(bleu({"a b a b a"}, {{"a b c"}, {"b b a a a a a"}}).ref_len == 3);
-    CHECK(bleu({"a b a b a"}, {{"b b a a a a a"}, {"a b c"}}).ref_len == 3);
-    CHECK(bleu({"a b c d e"}, {{"a b"}, {"a b c d e f g h"}, {"a b c x"}}).ref_len == 4);
-    CHECK(bleu({"a a a a"}, {{"a a b"}, {"a c a a"}}).matches == std::array<int64_t, 4>{3, 1, 0, 0});
+TEST_CASE("BLEU counts an n-gram as often as its reference has it", "[text][bleu]") {
+    CHECK(bleu({"a a a a"}, {"a c a a"}).matches == std::array<int64_t, 4>{3, 1, 0, 0});
 }
 
 TEST_CASE("BLEU in lower case", "[text][bleu]") {
     const Lines upper = {"ÄRGER ÜBER ΚΑΙ ЖУК ist gross"}, mixed = {"Ärger über και жук ist groß"};
-    CHECK(bleu(upper, {mixed}, {.lower_case = true}).score == near(75.98356856515926));
-    CHECK(bleu(upper, {mixed}).matches[0] == 1);
+    CHECK(bleu(upper, mixed, {.lower_case = true}).score == near(75.98356856515926));
+    CHECK(bleu(upper, mixed).matches[0] == 1);
     // 16.0 and 66.9 with simple mappings; 100.0 in sacreBLEU.
-    CHECK(bleu({"Ο ΔΡΟΜΟΣ ΤΗΣ ΠΟΛΗΣ"}, {{"ο δρομος της πολης"}}, {.lower_case = true}).score == near(100));
-    CHECK(bleu({"İSTANBUL ne güzel bir şehir"}, {{"i̇stanbul ne güzel bir şehir"}}, {.lower_case = true})
-              .score == near(100));
+    CHECK(bleu({"Ο ΔΡΟΜΟΣ ΤΗΣ ΠΟΛΗΣ"}, {"ο δρομος της πολης"}, {.lower_case = true}).score == near(100));
+    CHECK(
+        bleu({"İSTANBUL ne güzel bir şehir"}, {"i̇stanbul ne güzel bir şehir"}, {.lower_case = true}).score ==
+        near(100));
 }
 
 TEST_CASE("BLEU from counts", "[text][bleu]") {
@@ -135,30 +129,23 @@ TEST_CASE("BLEU from counts", "[text][bleu]") {
                                               .totals = {11936, 10936, 9936, 8936},
                                               .hyp_len = 11936,
                                               .ref_len = 12103},
-                                             moses_bleu());
+                                             {.tokenized = true});
     CHECK(moses.score == near(39.480238486781744));
-    CHECK(fairseq_line(moses) ==
+    CHECK(to_string(moses, {.tokenized = true}) ==
           "BLEU4 = 39.48, 70.3/46.6/33.1/23.7 (BP=0.986, ratio=0.986, syslen=11936, reflen=12103)");
     const BleuScore raw = bleu_from_counts({.matches = {8397, 5095, 3295, 2117},
                                             .totals = {11958, 10958, 9958, 8958},
                                             .hyp_len = 11958,
                                             .ref_len = 12113});
     CHECK(raw.score == near(39.458317094885565));
-    CHECK(to_string(raw) ==
+    CHECK(to_string(raw, {.lower_case = true}) ==
+          "BLEU|nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0 = "
           "39.5 70.2/46.5/33.1/23.6 (BP = 0.987 ratio = 0.987 hyp_len = 11958 ref_len = 12113)");
-    CHECK(to_string(bleu_from_counts(BleuScore{})) ==
-          "0.0 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)");
-}
-
-TEST_CASE("BLEU's signature says how it was computed", "[text][bleu]") {
-    CHECK(signature({}) == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0");
-    CHECK(signature({.tokenized = true, .lower_case = true}, 2) ==
-          "nrefs:2|case:lc|eff:no|tok:none|smooth:exp|version:2.6.0");
-    CHECK(signature(moses_bleu()) == "nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:2.6.0");
+    CHECK(to_string(bleu_from_counts(BleuScore{}))
+              .ends_with(" = 0.0 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)"));
 }
 
 TEST_CASE("BLEU: errors", "[text][bleu]") {
-    CHECK_THROWS_WITH(bleu({"a", "b"}, {{"a", "b"}, {"a"}}),
+    CHECK_THROWS_WITH(bleu({"a", "b"}, {"a"}),
                       "[bleu] each translation needs its reference: got 2 translations and 1 references");
-    CHECK_THROWS_WITH(bleu({"a"}, {}), "[bleu] there must be references: got none");
 }

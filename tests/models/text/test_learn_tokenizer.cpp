@@ -181,9 +181,6 @@ TEST_CASE("learned pieces: those of bytes, between the reserved ids and an end o
     CHECK(t.encode("ab abab  ab") == Ids{260, 261, 260, 224, 261});
     CHECK(t.encode("!\n ~0") == Ids{4, 202, 224, 97, 19});
     CHECK(t.encode("<|endoftext|>").size() == 13);  // no text has it
-    const std::string codes = "#version: 0.2\na b\n";
-    CHECK(learned(learn_pieces({"x"}, {.bytes = true, .merges = 3, .codes = codes, .codes_file = "f"}),
-                  260) == Strings{"ab", "<|endoftext|>"});
 }
 
 TEST_CASE("learned pieces: lower case, tokens, or a text as it is", "[text][tokenizer]") {
@@ -405,19 +402,15 @@ TEST_CASE("features: where there are no spaces, each character is a word", "[tex
 
 TEST_CASE("learned: of two rules for one pair the first counts; the rule that makes a piece splits it",
           "[text]") {
-    const auto learn = [](const std::string& text, const std::string& rules, bool bytes = false) {
-        return learn_pieces(
-            {text},
-            {.bytes = bytes, .tokenized = !bytes, .codes = "#version: 0.2\n" + rules, .codes_file = "codes"});
+    const auto learn = [](const std::string& text, const std::string& rules) {
+        return learn_pieces({text},
+                            {.tokenized = true, .codes = "#version: 0.2\n" + rules, .codes_file = "codes"});
     };
     CHECK(names(learn("abc", "a b\nb c</w>\na b\n"), "abc") == Strings{"ab", "c</w>"});
     // Also where a rule uses the piece before it is made.
     const Tokenizer t = learn("abc ax bx d", "ab c</w>\na b\n");
     CHECK(names(t, "abc") == Strings{"abc</w>"});
     CHECK(names(t, "abd") == Strings{"a", "b", "d</w>"});
-    // Bytes begin with no other symbols.
-    CHECK_THROWS_WITH(learn("abc", "a b\nxy c\n", true),
-                      "codes: 'xy' is neither a byte nor made by a line above");
 }
 
 TEST_CASE("learned: what is unknown is told, unless a text names it", "[text]") {

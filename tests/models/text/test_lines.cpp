@@ -297,6 +297,10 @@ TEST_CASE("a stream that cannot be read is an error with the system's reason, if
     CHECK(read({"the last", EINTR, false}) == "the last");  // a signal came, and it was read again
     CHECK_THROWS_WITH(read({"\x1f\x8b\x08 and so on", 0, false}),
                       "words: this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
+    for (const std::string mark : {"\xff\xfe", "\xfe\xff"})
+        CHECK_THROWS_WITH(
+            lines_of(mark + "a b", "words"),
+            "words: this file is UTF-16; convert it to UTF-8 first, e.g. with iconv -f UTF-16 -t UTF-8");
 }
 
 TEST_CASE("a line has text if it has more than white space", "[text]") {

@@ -25,11 +25,11 @@ std::string pairs(const ParallelText& text) { return shown(text.pairs); }
 // Reads files a.en and a.de, or only one, with these contents.
 ParallelText read(const std::string& source, const std::string& target) {
     const Folder folder;
-    return read_parallel(folder.write("a.en", source), folder.write("a.de", target));
+    return read_parallel({folder.write("a.en", source), folder.write("a.de", target)});
 }
 ParallelText read(const std::string& tsv) {
     const Folder folder;
-    return read_parallel(folder.write("a.tsv", tsv));
+    return read_parallel({folder.write("a.tsv", tsv)});
 }
 
 // The message without the folder's path, which may occur more than once.
@@ -76,7 +76,7 @@ TEST_CASE("parallel text: lines without text are skipped and counted", "[text]")
 }
 
 TEST_CASE("parallel text: bytes that are not UTF-8 are replaced and counted on both sides", "[text]") {
-    const ParallelText text = read("caf\xe9\nb\n", "\xff\xfe\nB\n");
+    const ParallelText text = read("caf\xe9\nb\n", "\xff\xff\nB\n");
     CHECK(pairs(text) == "caf\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|1;b|B|2;");
     CHECK(text.replaced == 3);
     CHECK(read("\xe9\t\xe9\n").replaced == 2);
@@ -84,8 +84,8 @@ TEST_CASE("parallel text: bytes that are not UTF-8 are replaced and counted on b
 
 TEST_CASE("parallel text: bytes that are not UTF-8 can be kept in both files", "[text]") {
     const Folder folder;
-    const ParallelText text = read_parallel(folder.write("a.en", "caf\xe9\nb\n"),
-                                            folder.write("a.de", "k\xfc hl\nB\n"), InvalidUtf8::keep);
+    const ParallelText text = read_parallel(
+        {folder.write("a.en", "caf\xe9\nb\n"), folder.write("a.de", "k\xfc hl\nB\n")}, InvalidUtf8::keep);
     CHECK(pairs(text) == "caf\xe9|k\xfc hl|1;b|B|2;");
     CHECK(text.replaced == 0);
 }
@@ -95,8 +95,8 @@ TEST_CASE("parallel text names its files", "[text]") {
     CHECK(ParallelText{"a.tsv", "a.tsv"}.files() == "a.tsv");
     const Folder folder;
     const std::string en = folder.write("a.en", "a"), de = folder.write("a.de", "b");
-    CHECK(read_parallel(en, de).source_file == en);
-    CHECK(read_parallel(en, de).target_file == de);
+    CHECK(read_parallel({en, de}).source_file == en);
+    CHECK(read_parallel({en, de}).target_file == de);
 }
 
 TEST_CASE("parallel text: errors are one line", "[text]") {
@@ -116,12 +116,12 @@ TEST_CASE("parallel text: errors are one line", "[text]") {
     const Folder folder;
     const std::string good = folder.write("good", "a\n"), missing = folder / "missing";
     const std::string directory = ": this is a folder; a text file is needed";
-    CHECK_THROWS_WITH(read_parallel(good, missing),
+    CHECK_THROWS_WITH(read_parallel({good, missing}),
                       missing + ": cannot be opened: No such file or directory");
-    CHECK_THROWS_WITH(read_parallel(missing, good),
+    CHECK_THROWS_WITH(read_parallel({missing, good}),
                       missing + ": cannot be opened: No such file or directory");
-    CHECK_THROWS_WITH(read_parallel(good, folder.path), folder.path + directory);
-    CHECK_THROWS_WITH(read_parallel(folder.path), folder.path + directory);
+    CHECK_THROWS_WITH(read_parallel({good, folder.path}), folder.path + directory);
+    CHECK_THROWS_WITH(read_parallel({folder.path}), folder.path + directory);
 }
 
 TEST_CASE("parallel text: a line may be long, but not beyond the limit", "[text]") {
@@ -155,4 +155,16 @@ TEST_CASE("of pairs written by hand, an invalid one is an error with the reason 
         {"\t\n \n", ": there is no line with text on both sides"}};
     for (const auto& [text, message] : table)
         CHECK_THROWS_WITH(pairs_of(text, "file"), "file" + message);
+}
+
+TEST_CASE("the fingerprint of pairs changes with each side and with their order", "[text]") {
+    const std::vector<SentencePair> one = {{"a", "b"}, {"c", "d"}};
+    CHECK(fingerprint(one) == fingerprint({{"a", "b", 7}, {"c", "d", 9}}));  // wherever they stand
+    for (const std::vector<SentencePair>& other : {std::vector<SentencePair>{{"c", "d"}, {"a", "b"}},
+                                                   {{"a", "b"}, {"c", "e"}},
+                                                   {{"x", "b"}, {"c", "d"}},
+                                                   {{"a", "b"}},
+                                                   {{"a", "b"}, {}, {"c", "d"}},
+                                                   {{"b", "a"}, {"c", "d"}}})
+        CHECK(fingerprint(one) != fingerprint(other));
 }

@@ -370,7 +370,7 @@ TEST_CASE("tokenizer: a broken file is refused in one line with its name", "[tex
             {without(json, "vocab"), "model.vocab is missing"},
             {with(json, "vocab", "{}, \"xvocab\": "), "model.vocab must not be empty"},
             {with(json, "vocab", "{\"x y\": 0, ", 1), "ids must be 0, 1, 2 and so on, each once"},
-            {with(json, "vocab", "{\"x y\": 5000000, ", 1), "an id that is not below"},
+            {with(json, "vocab", "{\"x y\": 5000000, ", 1), "ids must be 0, 1, 2 and so on"},
             {with(json, "vocab", "{\"x y\": -1, ", 1), "model.vocab.x y must be a whole number from 0"},
             {with(json, "vocab", "{\"x y\": \"1\", ", 1), "model.vocab.x y must be a whole number"}};
         for (const auto& [text, wanted] : broken) {

@@ -351,7 +351,7 @@ TEST_CASE("tokenizer files: what cannot be read is one line with file and field"
         {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 2}, "merges": []})",
          "the vocabulary: no piece has the id 1"},
         {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 4000000000}, "merges": []})",
-         "an id that is not below"},
+         "model.vocab.b must be a whole number from 0 to 2147483647"},
         {"model", R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})",
          "model.vocab.a must be a whole number from 0"},
         {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]})",
@@ -461,11 +461,4 @@ TEST_CASE("tokenizer files: older files that cannot be read", "[text][tokenizer]
         CAPTURE(row.files);
         CHECK_THAT(error(row.files), tests::containing(row.wanted));
     }
-}
-
-TEST_CASE("tokenizer files: a vocabulary of ten million pieces is refused", "[text][tokenizer]") {
-    std::string vocab = R"({"type": "BPE", "merges": [], "vocab": {)";
-    for (int64_t i = 0; i < 1'100'000; ++i)
-        vocab.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(std::to_string(i));
-    CHECK_THAT(error("model", vocab + "}}"), tests::containing("more than 1048576 pieces"));
 }

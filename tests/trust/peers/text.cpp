@@ -1,7 +1,7 @@
 // Scores and splits text for compare_text.py.
 //
-// usage: text bleu TOKENIZED SMOOTH LOWER HYPOTHESES REFERENCE...   (0 or 1)
-//            writes the score, with all its digits, the lengths, and the signature
+// usage: text bleu TOKENIZED LOWER HYPOTHESES REFERENCES   (0 or 1)
+//            writes the score, with all its digits, the lengths, and what `translate score` prints
 //        text learn MERGES TEXT                  writes the codes
 //        text apply CODES TEXT                   writes each line in pieces
 #include <fstream>
@@ -36,16 +36,12 @@ Words lines_of(const std::string& path) {
 }
 
 void score(const Words& words) {
-    const text::BleuOptions options = {
-        .tokenized = words[0] == "1", .smooth = words[1] == "1", .lower_case = words[2] == "1"};
-    std::vector<Words> references;
-    for (std::size_t i = 4; i < words.size(); ++i)
-        references.push_back(lines_of(words[i]));
-    const text::BleuScore bleu = text::bleu(lines_of(words[3]), references, options);
+    const text::BleuOptions options = {.tokenized = words[0] == "1", .lower_case = words[1] == "1"};
+    const text::BleuScore bleu = text::bleu(lines_of(words[2]), lines_of(words[3]), options);
     std::cout << std::setprecision(17) << bleu.score << ' ' << bleu.hyp_len << ' ' << bleu.ref_len << '\n';
     for (std::size_t n = 0; n < 4; ++n)
         std::cout << bleu.matches[n] << ' ' << bleu.totals[n] << ' ' << bleu.precisions[n] << '\n';
-    std::cout << text::signature(options, references.size()) << '\n';
+    std::cout << to_string(bleu, options) << '\n';
 }
 
 void learn(const Words& words) {
@@ -78,7 +74,7 @@ int main(int argc, char** argv) {
     const std::string task = argc > 1 ? argv[1] : "";
     const Words words(argv + std::min(argc, 2), argv + argc);
     try {
-        if (task == "bleu" && words.size() >= 5)
+        if (task == "bleu" && words.size() == 4)
             score(words);
         else if (task == "learn" && words.size() == 2)
             learn(words);
