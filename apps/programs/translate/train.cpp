@@ -177,7 +177,7 @@ private:
     }
     std::string data() const {
         std::vector<SentencePair> all = corpus.sentences();
-        all.push_back({tokenizer.json()});  // which also marks the end of the training data
+        all.push_back({tokenizer.json(), ""});  // which also marks the end of the training data
         if (validation)
             all.insert(all.end(), validation->sentences().begin(), validation->sentences().end());
         return models::text::fingerprint(all);
