@@ -164,17 +164,17 @@ Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps = Real(1e-5));
 
-struct RotaryOptions {
+struct RotaryHeads {
     int64_t n_heads = 1, head_dim = 0;  // H and D: the first H*D columns of x are heads
     int64_t first = 0;                  // the position of row 0 of x, as a row of turns
 };
 // x with the heads of each position turned: rotary positions, Su et al. 2021, §3.4.2, in Hugging Face's
-// layout. x (B, T, N), turns (L, R), R <= D: row p is cos | sin of position p's angles, R/2 of each. Numbers
-// i and i + R/2 of a head are a pair (a, b), which becomes
+// layout. x (B, T, N), turns (L, R) of L positions, R <= D: row p is cos | sin of its angles, R/2 of each.
+// Numbers i and i + R/2 of a head are a pair (a, b), which becomes
 //     (a cos - b sin, b cos + a sin)
 // The other numbers stay as they are. turns has no gradient. The result is written over x if x is passed as
 // an rvalue, std::move(x), and nothing else refers to its memory.
-Tensor rotary(Tensor x, const Tensor& turns, const RotaryOptions& options);
+Tensor rotary(Tensor x, const Tensor& turns, const RotaryHeads& options);
 
 struct AttentionOptions {
     int64_t n_heads = 1;

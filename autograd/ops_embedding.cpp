@@ -46,7 +46,7 @@ Tensor gather(const Tensor& x, const Tokens& ids) {
 
 // out = x, pairs turned by their position's angles        dx = dout, turned back
 // Backward needs no element of x. So the output may take its memory, as dx takes dout's.
-Tensor rotary(Tensor x, const Tensor& turns, const RotaryOptions& o) {
+Tensor rotary(Tensor x, const Tensor& turns, const RotaryHeads& o) {
     check(x.rank() == 3 && turns.rank() == 2 && turns.size(1) % 2 == 0 && o.n_heads >= 1 &&
               turns.size(1) <= o.head_dim && o.head_dim <= x.size(2) / o.n_heads,
           "[rotary] x is ", x.shape(), ", turns is ", turns.shape(), "; x must be (B, T, N) with ", o.n_heads,

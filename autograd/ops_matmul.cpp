@@ -43,8 +43,8 @@ int64_t number_of(int64_t matrix, const int64_t sizes[4], const int64_t strides[
     return at;
 }
 
-// Products of fewer multiply-adds than this (16 us on one core) run in parallel, one thread each. Larger ones run one
-// after the other, each split over the threads. A chunk takes at least half a microsecond.
+// Products of fewer multiply-adds than this (16 us on one core) run in parallel, one thread each. Larger ones
+// run one after the other, each split over the threads. A chunk takes at least half a microsecond.
 constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
 
 // c (lead, m, n) = op(a) @ op(b), for every pair of matrices that broadcasting the leading dims yields.

@@ -138,7 +138,7 @@ static Tensor merge_heads(const Tensor& heads) {
 }
 
 // (a, b) -> (a cos θ - b sin θ, b cos θ + a sin θ)      Su et al. 2021, equation 34
-Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryOptions& o) {
+Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryHeads& o) {
     const int64_t B = x.size(0), T = x.size(1), H = o.n_heads, D = o.head_dim, R = turns.size(1);
     const Tensor angles = slice(turns, 0, o.first, o.first + T).detach();               // (T, R)
     const Tensor cosine = reshape(slice(angles, 1, 0, R / 2), {T, 1, R / 2});           // (T, 1, R/2)

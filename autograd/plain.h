@@ -33,7 +33,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const CrossEntropyOptions& options);
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps);
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps);
-Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryOptions& options);
+Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryHeads& options);
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps);

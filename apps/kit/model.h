@@ -35,9 +35,9 @@ Command new_command(const std::vector<std::string>& families);
 // ------------------------------------------------------------------------------------- saved ones
 
 // Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
-// "gpt2: GPT2LMHeadModel". Throws Error if there is nothing at this path; for such a folder also if the memory
-// is too small for its weights, and FileError as SavedModel does. precision: as of the option; "": the
-// model's own. packed: for a command that only computes with it.
+// "gpt2: GPT2LMHeadModel". Throws Error if there is nothing at this path; for such a folder also if the
+// memory is too small for its weights, and FileError as SavedModel does. precision: as of the option; "":
+// the model's own. packed: for a command that only computes with it.
 models::OpenOptions opening(const std::string& path, const std::string& precision = "", bool packed = false);
 
 // On standard error: what it runs on (see announce), and a line for each note.

@@ -73,7 +73,7 @@ public:
     // The first step reads the prompts; what the stepper had read beyond them is forgotten.
     Tensor step();
     // For texts that have reached max_length: each row reads the last `count` tokens of its sentence's text,
-    // as if nothing had been read before. texts: one a sentence, of `count` tokens or more; count is at least 1.
+    // as if nothing had been read before. texts: one a sentence, of `count` tokens or more, at least one.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
     // may be kept several times with different tokens, or not at all. Throws Error for another row.

@@ -33,7 +33,7 @@ Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& 
 
 Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode& mode) const {
     const Tensor memory = encode(src, mode);               // (B, S, d_model)
-    return decode(tgt, memory, Mask::padding(src), mode);  // (B, T, V)
+    return decode(tgt, memory, Mask::padding(src), mode);  // (B, T, V); its own mask of tgt is causal
 }
 
 Tensor Transformer::loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,

@@ -191,7 +191,7 @@ void OpTable::fused() {
             [=](const Inputs& x) { return residual_norm(x[0], x[1], rate, rng, x[2], x[3]); });
     }
     const Tensor turns = in({9, 4});
-    for (const RotaryOptions o : {RotaryOptions{.n_heads = 2, .head_dim = 5}, {1, 4}, {3, 4, 2}, {1, 13, 6}})
+    for (const RotaryHeads o : {RotaryHeads{.n_heads = 2, .head_dim = 5}, {1, 4}, {3, 4, 2}, {1, 13, 6}})
         row("rotary", join(o.n_heads, " heads of ", o.head_dim, " from ", o.first), {in({2, 3, 13})},
             [=](const Inputs& x) { return rotary(x[0], turns, o); });
     row("rotary", "of a sum, in its memory", {in({2, 3, 13})},
