@@ -123,12 +123,13 @@ private:
     uint32_t version_;
 };
 
-// A value for this thread, while an object of type `Switch` exists; the innermost one counts. Switch derives
-// from ThreadSwitch<Switch> (CRTP): a flag, or with a T another kind of value. Without any object it is T().
+// A value for this thread, while an object of type `Switch` exists. The innermost one counts, and ends first.
+// Switch derives from ThreadSwitch<Switch> (CRTP): a flag, or with a T another kind of value. Without any
+// object it is T().
 template <class Switch, class T = bool>
 class ThreadSwitch {
 public:
-    explicit ThreadSwitch(T value = true) : before_(std::exchange(active_, value)) {}
+    ThreadSwitch(T value = true) : before_(std::exchange(active_, value)) {}
     ~ThreadSwitch() { active_ = before_; }
     ThreadSwitch(const ThreadSwitch&) = delete;
     ThreadSwitch& operator=(const ThreadSwitch&) = delete;

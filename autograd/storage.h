@@ -1,7 +1,7 @@
 // The memory of tensors: 64-byte aligned buffers that are recycled.
 //
 // A training step needs the same sizes again and again. A buffer that is no longer used goes to the free list
-// of its size class and is reused, so that steps of one shape allocate nothing after the first. If shapes
+// of its size class and is reused, so that steps of one shape allocate no buffer after the first. If shapes
 // vary, the total size of the free lists is bounded. Memory is not cleared: an op writes all of its result.
 #pragma once
 

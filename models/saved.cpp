@@ -115,7 +115,9 @@ SavedModel::SavedModel(const std::string& path_) : path(path_), folder(path_) {
                ": this file holds tensors, but plaingrad has not saved it, as config.json says");
     for (SafeTensors& of : files)
         of.rename([&](const std::string& name) {
-            return is_optimizers(name) ? "" : is_ours() ? name : hugging_face::canonical_name(config, name);
+            return is_our_file(of) && is_optimizers(name) ? ""
+                   : is_ours()                            ? name
+                                                          : hugging_face::canonical_name(config, name);
         });
     try {
         check_size(config, amount_of(files));

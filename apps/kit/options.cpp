@@ -324,6 +324,8 @@ void Options::resume(Text kept, Text path) {
     }
     all.insert(all.end(), asked_.begin(), asked_.end());
     Words words = rest_.words() != nullptr ? *rest_.words() : Words();
+    check_file(words.empty() || rest_kind_ != Rest::names || words == parts[1], path, ": this run learns ",
+               models::listed(parts[1]), ", and goes on with it");
     if (words.empty() || rest_kind_ == Rest::files)
         words.insert(words.end(), parts[1].begin() + std::min(std::ssize(words), std::ssize(parts[1])),
                      parts[1].end());

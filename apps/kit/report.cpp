@@ -298,6 +298,7 @@ std::string thinned(const std::string& log) {
 }  // namespace
 
 void check_page(const std::string& file) {
+    autograd::check(file.ends_with(".html"), file, ": the name of a page ends with .html");
     nn::checkpoint::check_can_replace(file);
     if (!nn::checkpoint::exists(file))
         return;

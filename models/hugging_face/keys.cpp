@@ -319,7 +319,7 @@ void check_others(const Json::Items& members, const std::vector<Refused>& refuse
     }
     if (!unknown.empty())
         notes.push_back("keys that transformers does not know are ignored: " +
-                        nn::checkpoint::listed(unknown));
+                        nn::checkpoint::listed_few(unknown));
 }
 
 std::vector<int32_t> valid_ids(std::string_view name, const std::vector<int64_t>& ids, int64_t vocabulary,

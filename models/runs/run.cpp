@@ -53,10 +53,10 @@ void Run::resume() {
     autograd::check(data == model.data, folder.last(),
                     ": the run began with other training or validation data than these files, or with "
                     "another tokenizer; it can only continue with the same");
-    load_weights(folder.last(), model.state);
     load_training(folder.last(), training);
     if (training.best_step > 0 && !has_ended())
-        nn::checkpoint::read(folder.best());  // is missing or damaged: said now, and not at the end
+        load_weights(folder.best(), model.state);  // is missing or another's: said now, and not at the end
+    load_weights(folder.last(), model.state);
     read("validation", validation);
     read("loss", loss_);
     if (options.epochs)
@@ -66,9 +66,14 @@ void Run::resume() {
 }
 
 void Run::share_weights() const {
-    for (const nn::NamedParameter& p : model.parameters)
-        folder.team().broadcast(p.tensor.mutable_data(),
-                                p.tensor.numel() * static_cast<int64_t>(sizeof(autograd::Real)));
+    const auto share = [&](autograd::Tensor all) {
+        folder.team().broadcast(all.mutable_data(),
+                                all.numel() * static_cast<int64_t>(sizeof(autograd::Real)));
+    };
+    for (const nn::checkpoint::StateEntry& entry : model.state) {  // also those that are frozen
+        share(entry.tensor);
+        std::for_each(entry.beside.begin(), entry.beside.end(), share);
+    }
 }
 
 bool Run::next() {
@@ -92,15 +97,15 @@ void Run::begin() {
         folder.run.stop_after == 0 ? options.steps : std::min(options.steps, done + folder.run.stop_after);
     has_begun_ = true;
     begins();
-    // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing.
-    TextFiles missing = folder.writes() ? model.texts : TextFiles();
-    std::erase_if(missing, [&](const auto& text) { return nn::checkpoint::exists(folder.file(text.first)); });
+    // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing. A resumed
+    // run writes its texts, too: somebody may have changed them.
     try {
-        write_text_files(missing, folder.path);
+        if (folder.writes())
+            write_text_files(model.texts, folder.path);
         if (done == 0)
             save_last();
     } catch (...) {
-        for (const auto& [name, text] : missing)
+        for (const auto& [name, text] : folder.writes() && done == 0 ? model.texts : TextFiles())
             std::remove(folder.file(name).c_str());
         throw;
     }

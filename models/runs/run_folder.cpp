@@ -131,9 +131,10 @@ void RunFolder::make() {
         made_.push_back(folder.string());
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path, error), path, ": this folder cannot be made: ",
-          fs::is_symlink(path, none) ? "this is a link to something that is not there"
-          : error                    ? error.message()
-                                     : "there is a file of this name");
+          fs::is_symlink(path, none) && !nn::checkpoint::exists(path)
+              ? "this is a link to something that is not there"
+          : error ? error.message()
+                  : "there is a file of this name");
 }
 
 }  // namespace plaingrad::models

@@ -46,7 +46,7 @@ struct Descriptor {
 
 // A file of which parts are read, by several threads at once if they like. The sizes in its header can be
 // checked against its real size before memory is allocated. Throws FileError naming the file and the system's
-// reason; also for folders, pipes and devices, and for what does not fit into memory.
+// reason; also for folders, pipes and devices.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);

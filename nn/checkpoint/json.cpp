@@ -427,7 +427,7 @@ JsonText JsonText::rounded(double value, int digits) {
 
 static JsonText within(char open, const std::vector<std::string>& items, bool lines, char close) {
     const std::string line = lines ? "\n" : "";
-    return as_it_is(open + line + listed(items, ("," + line).c_str()) + line + close);
+    return as_it_is(open + line + listed(items, ("," + line).c_str()) + (items.empty() ? "" : line) + close);
 }
 
 JsonText JsonText::array(const std::vector<JsonText>& items, bool lines) {
@@ -465,6 +465,12 @@ std::string listed(const std::vector<std::string>& words, const char* between) {
     for (const std::string& word : words)
         list.append(&word == &words[0] ? "" : between).append(word);
     return list;
+}
+
+std::string listed_few(std::vector<std::string> words) {
+    const std::size_t all = words.size();
+    words.resize(std::min<std::size_t>(all, 5));
+    return listed(words) + (all > 5 ? autograd::join(", and ", all - 5, " more") : "");
 }
 
 }  // namespace plaingrad::nn::checkpoint

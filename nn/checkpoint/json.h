@@ -148,5 +148,7 @@ std::string quote(std::string_view text);
 std::string shown(std::string_view text, std::size_t most = 100);
 // "a, b, c"
 std::string listed(const std::vector<std::string>& words, const char* between = ", ");
+// Only the first five of many, to keep a line short: "a, b, c, d, e, and 3 more".
+std::string listed_few(std::vector<std::string> words);
 
 }  // namespace plaingrad::nn::checkpoint

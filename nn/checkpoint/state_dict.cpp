@@ -15,13 +15,9 @@ namespace {
 
 using autograd::join;
 
-// "; missing: a, b"; only the first few of many, to keep the line short.
-std::string under(const char* heading, std::vector<std::string> names) {
-    const std::size_t all = names.size();
-    names.resize(std::min<std::size_t>(all, 5));
-    return all == 0
-               ? ""
-               : join("; ", heading, ": ", listed(names)) + (all > 5 ? join(", and ", all - 5, " more") : "");
+// "; missing: a, b"
+std::string under(const char* heading, const std::vector<std::string>& names) {
+    return names.empty() ? "" : join("; ", heading, ": ", listed_few(names));
 }
 
 std::string words(std::vector<int64_t> sizes) {

@@ -131,17 +131,20 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     // A page is replaced by a new one; any other file stays, and nothing is trained in vain.
     CHECK(tests::run("report", {whole, pieces, "--out", folder / "both.html"}).status == 0);
     for (const std::string text : {"mine", "<!doctype html>\nmine"}) {
-        const std::string mine = folder.write("mine.txt", text);
+        const std::string mine = folder.write("mine.html", text);
         for (const Result& r :
              {tests::run("reverse_task", small({"--report", mine, "--save", folder / "no"})),
               tests::run("report", {whole, "--out", mine})}) {
             CHECK(r.status == 1);
             CHECK(contains(lines_of(r.err).back(),
-                           "mine.txt: this file is there already, and it is no page about a run;"));
+                           "mine.html: this file is there already, and it is no page about a run;"));
             CHECK(content(mine) == text);
             CHECK_FALSE(std::filesystem::exists(folder / "no"));
         }
     }
+    CHECK(contains(
+        tests::run("reverse_task", small({"--save", folder / "a", "--report", folder / "a/log.csv"})).err,
+        "log.csv: the name of a page ends with .html"));
     const std::string within = folder / "new/page.html";  // in a folder that the run makes
     CHECK(tests::run("reverse_task", small({"--save", folder / "new", "--report", within})).status <= 1);
     CHECK(std::filesystem::exists(within));

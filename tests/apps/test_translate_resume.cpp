@@ -194,6 +194,21 @@ TEST_CASE("translate: the model is the average of the last epochs, and older one
     CHECK(apart > 1e-4);
 }
 
+TEST_CASE("translate: a run that was killed between an epoch's model and its checkpoint is resumed",
+          "[apps][translate]") {
+    const Files f;
+    const Words quick = {"--preset", "quick", "--steps", "60"};  // an average of 5
+    REQUIRE(translate(f.train(joined(quick, {"--save", f.folder / "whole"}))).status == 0);
+    const std::string row = lines_of(f.file("whole", "epochs.csv")).at(6);  // "6,42,..."
+    const std::string step = row.substr(2, row.find(',', 2) - 2);
+    REQUIRE(translate(f.train(joined(quick, {"--save", f.run, "--stop-after", step}))).status == 0);
+    REQUIRE(std::filesystem::remove(f.run + "/epoch-2.safetensors"));  // as the seventh epoch does
+    const Result r = translate({"train", "--resume", f.run});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
+}
+
 TEST_CASE("translate resumes from another folder, and with files that have moved", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.folder / "whole"})).status == 0);

@@ -66,18 +66,17 @@ kit::Measured score(const models::LanguageModel& model, const Sequence& text, in
     const auto ignored = static_cast<int32_t>(model.config.vocabulary);
     const int64_t all = std::ssize(text) - 1;  // predictions: number i is of token i + 1
     const int64_t more = (std::max<int64_t>(0, all - context) + stride - 1) / stride;
-    std::vector<kit::Examples> windows;
-    for (int64_t window = 0; window <= more; ++window) {
-        const int64_t end = std::min(all, context + window * stride),
+    const auto window = [&](int64_t number) {
+        const int64_t end = std::min(all, context + number * stride),
                       begin = std::max<int64_t>(0, end - context);
-        const int64_t done = window == 0 ? 0 : context + (window - 1) * stride;
+        const int64_t done = number == 0 ? 0 : context + (number - 1) * stride;
         const auto first = text.begin() + begin, last = text.begin() + end;
         Sequence targets(first + 1, last + 1);
         std::fill(targets.begin(), targets.begin() + (done - begin), ignored);
-        windows.push_back(
-            {{Tokens(1, end - begin, {first, last})}, Tokens(1, end - begin, std::move(targets), ignored)});
-    }
-    return kit::measure(kit::objective_of(model), windows);
+        return kit::Examples{{Tokens(1, end - begin, {first, last})},
+                             Tokens(1, end - begin, std::move(targets), ignored)};
+    };
+    return kit::measure(kit::objective_of(model), 1 + more, window);
 }
 
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {
@@ -95,12 +94,13 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         }
         autograd::check(!texts.empty() && texts[0].size() > 1, file.name,
                         ": there is no text in this file that the model knows");
-        const kit::Measured loss =
-            w.lines  // many short ones: some at once
-                ? kit::measure(kit::objective_of(w.model),
-                               kit::batches_of(kit::cut(texts, context),
-                                               static_cast<int32_t>(w.model.config.vocabulary)))
-                : score(w.model, texts[0], context, stride);
+        const std::vector<kit::Examples> batches =
+            kit::batches_of(kit::cut(w.lines ? texts : std::vector<Sequence>(), context),
+                            static_cast<int32_t>(w.model.config.vocabulary));
+        const kit::Measured loss = w.lines  // many short ones: some at once
+                                       ? kit::measure(kit::objective_of(w.model), std::ssize(batches),
+                                                      [&](int64_t i) { return batches.begin()[i]; })
+                                       : score(w.model, texts[0], context, stride);
         autograd::check(std::isfinite(loss.nats), file.name, ": the model predicts this text with ",
                         loss.nats, " nats; its weights are broken");
         const double bits = loss.nats / std::numbers::ln2 * static_cast<double>(loss.predictions);

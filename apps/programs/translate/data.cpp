@@ -119,10 +119,9 @@ Batches::Step Batches::operator()(int64_t step) {
 
 double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
                  int64_t batch_tokens) {
-    std::vector<kit::Examples> batches;
-    for (const auto& batch : corpus.batches({.batch_tokens = batch_tokens, .shuffle = false}))
-        batches.push_back(kit::examples_of(corpus.batch(batch)));
-    return kit::measure(kit::objective_of(model), batches, team).nats;
+    const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
+    const auto batch_of = [&](int64_t i) { return kit::examples_of(corpus.batch(batches.begin()[i])); };
+    return kit::measure(kit::objective_of(model), std::ssize(batches), batch_of, team).nats;
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,

@@ -138,8 +138,9 @@ public:
         if (!folder.resumes())
             return;
         log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
-        for (const std::string& file :
-             run_.has_ended() ? std::vector<std::string>() : files_of_epochs(run_.epoch.ended))
+        for (const std::string& file : run_.has_ended()
+                                           ? std::vector<std::string>()
+                                           : files_of_epochs(run_.epoch.ended + 1, run_.epoch.ended))
             nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
     }
 
@@ -264,10 +265,10 @@ private:
         return folder.file(join("epoch-", number, ".safetensors"));
     }
 
-    // Those up to `last` that the average after this epoch is made of.
-    std::vector<std::string> files_of_epochs(int64_t last) const {
+    // Those up to `last` that the average after epoch `of` is made of.
+    std::vector<std::string> files_of_epochs(int64_t of, int64_t last) const {
         std::vector<std::string> all;
-        for (int64_t number = last; number > std::max<int64_t>(0, epoch() - s.average); --number)
+        for (int64_t number = last; number > std::max<int64_t>(0, of - s.average); --number)
             all.push_back(epoch_file(number));
         return all;
     }
@@ -326,7 +327,7 @@ private:
     }
 
     std::string average_epochs() const {
-        const std::vector<std::string> epochs = files_of_epochs(epoch());
+        const std::vector<std::string> epochs = files_of_epochs(epoch(), epoch());
         load_average(epochs, model);
         return "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
     }
