@@ -148,20 +148,22 @@ std::shared_ptr<Storage> Storage::make(int64_t n) {
     check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " elements was wanted");
     Recycler& r = recycler();
     const SizeClass c = size_class(n);
-    std::unique_lock lock(r.mutex);
-    Storage* storage = take_free(r, c);
-    if (storage == nullptr) {
-        storage = allocate(r, c.size);
-        ++r.statistics.system_calls;
+    Storage* storage = nullptr;
+    {
+        const std::lock_guard lock(r.mutex);
+        storage = take_free(r, c);
+        if (storage == nullptr) {
+            storage = allocate(r, c.size);
+            ++r.statistics.system_calls;
+        }
+        r.statistics.bytes_in_use += bytes(*storage);
+        r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
+        if (r.poison) {
+            allow_only(*storage, storage->capacity);
+            std::fill_n(storage->data, storage->capacity, std::numeric_limits<Real>::quiet_NaN());
+        }
+        allow_only(*storage, n);
     }
-    r.statistics.bytes_in_use += bytes(*storage);
-    r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
-    if (r.poison) {
-        allow_only(*storage, storage->capacity);
-        std::fill_n(storage->data, storage->capacity, std::numeric_limits<Real>::quiet_NaN());
-    }
-    allow_only(*storage, n);
-    lock.unlock();
     return {storage, recycle};
 }
 

@@ -97,8 +97,8 @@ void Run::begin() {
         folder.run.stop_after == 0 ? options.steps : std::min(options.steps, done + folder.run.stop_after);
     has_begun_ = true;
     begins();
-    // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing. A resumed
-    // run writes its texts, too: somebody may have changed them.
+    // Saves before the first step, so that a run that cannot save fails at once, and leaves nothing. A
+    // resumed run writes its texts, too: somebody may have changed them.
     try {
         if (folder.writes())
             write_text_files(model.texts, folder.path);
