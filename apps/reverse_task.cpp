@@ -33,7 +33,7 @@ struct Settings {
 
 void add_options(kit::Options& options, Settings& s) {
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
-                 s.words);
+                 s.words, {.most = kMaxLength});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "sequences per step", s.batch, {.min = 1, .max = 1 << 20});
@@ -137,8 +137,6 @@ void main_program(kit::Options& options) {
     Settings s;
     add_options(options, s);
     options.parse();
-    kit::check_usage(s.words.size() <= kMaxLength, "a sequence has 1 to ", kMaxLength, " symbols: got ",
-                     s.words.size());
     const Sequence asked = autograd::mapped(s.words, [](const std::string& word) {
         return id_of(kit::parse_integer("a symbol", word, {.max = kSymbols - 1}));
     });

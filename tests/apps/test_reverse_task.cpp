@@ -232,7 +232,7 @@ TEST_CASE("the losses of reverse_task depend on the seed, and on nothing else", 
 TEST_CASE("reverse_task refuses what is not a sequence of its symbols", "[apps][reverse_task]") {
     for (const char* word : {"16", "-1", "x", "", "1.5", "5x", "+5", " 5", "99999999999999999999"})
         refused({"5", word}, std::string("a symbol needs a whole number from 0 to 15: got '") + word + "'");
-    refused(Words(13, "7"), "a sequence has 1 to 12 symbols: got 13");
+    refused(Words(13, "7"), "there are too many arguments: SYMBOL...; given: 7, 7");
 
     const Result longest = reverse_task(with_more(kSmall, Words(12, "15")));  // the longest, of the largest
     CHECK(longest.status == 1);
