@@ -488,7 +488,7 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     std::map<std::string, std::string> many;
     for (char c = 'a'; c <= 'z'; ++c)
         many[std::string(1, c)] = "[{}]";
-    CHECK(notes(many).ends_with("\"y\", \"z\""));
+    CHECK(notes(many).ends_with("\"d\", \"e\", and 21 more"));
 }
 
 TEST_CASE("hugging face config: the stack of GPT-2 and BERT", "[models][hugging_face]") {
