@@ -206,7 +206,7 @@ TEST_CASE("translate: a run that was killed between an epoch's model and its che
     const Result r = translate({"train", "--resume", f.run});
     INFO(r.err);
     CHECK(r.status == 0);
-    CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
+    CHECK((f.file("run", "model.safetensors") == f.file("whole", "model.safetensors")));
 }
 
 TEST_CASE("translate resumes from another folder, and with files that have moved", "[apps][translate]") {
