@@ -143,8 +143,9 @@ $(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
 $(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(if $(filter yes,$(PCH)),$(OUT)/std.h.gch)
 
 # Compiling takes longer than most of this code will ever run: programs and file code get -Og, gcc's level that compiles
-# fastest (-O0 emits more code than it saves time), and code that only calls kernels -O1.
+# fastest (-O0 emits more code than it saves time), and code that only calls kernels -O1. A search looks at every score.
 $(OBJ)/nn/%.o $(OBJ)/models/%.o: EXTRA = -O1
+$(OBJ)/models/decoding/%.o: EXTRA =
 $(OBJ)/apps/%.o $(OBJ)/nn/checkpoint/%.o: EXTRA = -Og
 $(TEAM).o: EXTRA = -O1 $(MPI_FLAGS)
 $(OBJ)/autograd/kernels/unit_%.o: EXTRA = -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$*

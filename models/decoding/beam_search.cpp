@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
+#include "autograd/kernels/kernels.h"
 #include "models/decoding/decoding.h"
 
 namespace plaingrad::models {
@@ -25,6 +27,27 @@ struct Search {
     std::vector<Live> live;
     std::vector<Hypothesis> done = {};  // best first
     bool most_probable_ended = false;   // at some step the top candidate ended its sentence
+};
+
+// The log probabilities of a row of logits: log_softmax's, to the bit, but only where they are asked for. To
+// compute and write all of them took as long as a tenth of a small model's step.
+class LogSoftmax {
+public:
+    LogSoftmax(const Real* logits, int64_t vocabulary) : logits_(logits) {
+        constexpr int32_t target = 0, none_ignored = -1;  // of a loss that is not needed
+        Real loss;
+        autograd::kernels::cpu().cross_entropy(1, vocabulary, logits, &target, none_ignored, 0, &loss, all_);
+    }
+    Real of(int32_t id) const {
+        const Real p = (logits_[id] - all_[0]) - all_[1];
+        check(!std::isnan(p), "[decoding] the probability of id ", id,
+              " is not a number; the model's weights are broken");
+        return p;
+    }
+
+private:
+    const Real* logits_;
+    Real all_[2];  // the largest logit, and log Σ exp(logit - largest)
 };
 
 // An empty sentence counts as length 1, to avoid dividing by 0.
@@ -71,16 +94,17 @@ bool decided(const Search& search, const BeamOptions& o) {
 // continuation that ends. Take beam 2: at most 2 of the best 4 candidates end, so 2 are left. In general the
 // number is beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. A
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
-void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
+void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::size_t all = search.live.size() * static_cast<std::size_t>(log_p.size(1));  // candidates
+    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(1));  // candidates
     const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
     std::vector<Candidate> candidates;  // best first, ties going to the earlier hypothesis
     for (std::size_t i = 0; i < search.live.size(); ++i) {
         const Live& l = search.live[i];
-        const Real* const row = log_p.data() + l.row * log_p.size(1);
-        for (const int32_t v : best_ids(row, log_p.size(1), static_cast<int64_t>(enough), specials.never))
-            candidates.push_back({i, v, l.log_probability + static_cast<double>(row[v])});
+        const Real* const row = logits.data() + l.row * logits.size(1);
+        const LogSoftmax log_p(row, logits.size(1));
+        for (const int32_t v : best_ids(row, logits.size(1), static_cast<int64_t>(enough), specials.never))
+            candidates.push_back({i, v, l.log_probability + static_cast<double>(log_p.of(v))});
     }
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
         return a.log_probability > b.log_probability;
@@ -125,10 +149,10 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
     }
     Rows rows(stepper);
     for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {
-        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
+        const Tensor logits = rows.step();  // (rows, V)
         autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
             Search& search = searches[static_cast<std::size_t>(b)];
-            advance(search, log_p, o, stepper.specials);
+            advance(search, logits, o, stepper.specials);
             if (decided(search, o))
                 search.live.clear();
             if (length + 1 == search.max_tokens)

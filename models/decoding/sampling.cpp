@@ -54,21 +54,32 @@ std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t co
         return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
     };
     const bool all = count >= vocabulary;
-    std::vector<int32_t> best;  // a heap, unless all: the worst of them is in front
-    for (int32_t v = 0; v < vocabulary; ++v) {
-        if (!all && std::ssize(best) == count && scores[v] <= scores[best.front()])
-            continue;  // nearly all of a large vocabulary
-        check(!std::isnan(scores[v]), "[decoding] the score of id ", v,
-              " is not a number; the model's weights are broken");
-        if (scores[v] == -std::numeric_limits<Real>::infinity() || contains(never, v))
+    constexpr int32_t kBlock = 64;
+    std::vector<int32_t> best;                            // a heap, unless all: the worst of them is in front
+    Real worst = -std::numeric_limits<Real>::infinity();  // of a full heap
+    for (int32_t begin = 0; begin < vocabulary; begin += kBlock) {
+        const bool is_whole = begin + kBlock <= vocabulary;
+        int32_t better = 0;  // in nearly all blocks of a large vocabulary there is none
+        for (int32_t i = 0; is_whole && i < kBlock; ++i)
+            better |= !(scores[begin + i] <= worst);
+        if (is_whole && better == 0)
             continue;
-        best.push_back(v);
-        if (all)
-            continue;
-        std::push_heap(best.begin(), best.end(), before);
-        if (std::ssize(best) > count) {
-            std::pop_heap(best.begin(), best.end(), before);
-            best.pop_back();
+        const auto end = is_whole ? begin + kBlock : static_cast<int32_t>(vocabulary);
+        for (int32_t v = begin; v < end; ++v) {
+            check(!std::isnan(scores[v]), "[decoding] the score of id ", v,
+                  " is not a number; the model's weights are broken");
+            if (scores[v] <= worst || contains(never, v))
+                continue;
+            best.push_back(v);
+            if (all)
+                continue;
+            std::push_heap(best.begin(), best.end(), before);
+            if (std::ssize(best) > count) {
+                std::pop_heap(best.begin(), best.end(), before);
+                best.pop_back();
+            }
+            if (std::ssize(best) == count)
+                worst = scores[best.front()];
         }
     }
     if (!all)

@@ -240,6 +240,8 @@ TEST_CASE("beam: tokens without probability are no candidates, and NaN is an err
 
     HandMade broken(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, NAN, 0.5, 0.5}; });
     CHECK_THROWS_AS(beam_search(broken), autograd::Error);
+    HandMade infinite(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, INFINITY, 1, 0}; });
+    CHECK_THROWS_WITH(beam_search(infinite), tests::containing("probability of id 2 is not a number"));
 }
 
 TEST_CASE("beam: one that is wider than all numbers is exhaustive, too", "[models][decoding]") {
@@ -300,7 +302,7 @@ TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they
 
 TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "[models][decoding]") {
     const std::vector<int32_t> never = {0, 7, 133};
-    for (const int64_t vocabulary : {1, 40, 128, 1000, 2000, 5000}) {
+    for (const int64_t vocabulary : {1, 40, 63, 64, 65, 128, 1000, 2000, 5000}) {
         Tensor scores = random({vocabulary}, 5, -4, 4);
         for (int64_t i = 0; i < vocabulary; i += 3)
             scores.mutable_data()[i] = std::round(scores.data()[i]);  // both zeros are among them
