@@ -55,8 +55,8 @@ void transpose(const Real* from, int64_t rows, int64_t columns, Real* to, int64_
 }
 
 // One of an entry's tensors, for which `before` rows of the file's matrix, or numbers of its vector, are
-// skipped. Each number is copied once, from the file into the parameter. What must be transposed is read a few
-// rows at a time.
+// skipped. Each number is copied once, from the file into the parameter. What must be transposed is read a
+// few rows at a time.
 void read_part(const Match& m, Tensor tensor, int64_t before) {
     const StateEntry& entry = *m.entry;
     Real* const to = tensor.mutable_data() + entry.first;

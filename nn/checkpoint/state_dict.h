@@ -23,10 +23,10 @@ std::string replaced(std::string name, const NameRules& rules);
 // safetensors.torch.load_model. (load_state_dict needs every name.)
 StateDict tied_once(StateDict state);
 
-// Reads every entry, and returns the metadata. The file may lack some of the names of a tied weight; those that it has must hold the
-// same bytes. Throws FileError that lists entries which are missing, superfluous, or of another shape; then
-// nothing has changed. It also throws FileError if the system fails to read, after which some entries may have
-// been read.
+// Reads every entry, and returns the metadata. The file may lack some of the names of a tied weight; those
+// that it has must hold the same bytes. Throws FileError that lists entries which are missing, superfluous,
+// or of another shape; then nothing has changed. It also throws FileError if the system fails to read, after
+// which some entries may have been read.
 Metadata load(const SafeTensors& file, const StateDict& state);
 
 // The same in pieces, for a model in several files: which tensor is whose, before a number is read; then

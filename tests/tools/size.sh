@@ -11,8 +11,8 @@ nn                       1258
 nn/checkpoint            1211
 nn/parallel               456
 models                   2994
-models/hugging_face      1064
-models/text              3395
+models/hugging_face      1063
+models/text              3396
 apps                     6679
 product                 23410
 files                     236
