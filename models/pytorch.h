@@ -64,7 +64,7 @@ StateDict state_dict(const Transformer& model);
 //     load(file, state_dict(model));
 template <nn::Module M>
 Metadata load_pytorch(const std::string& path, const M& module) {
-    return load(path, state_dict(module));
+    return load(nn::checkpoint::read(path), state_dict(module));
 }
 
 // A tied weight is written under each of its names; write(path, tied_once(state_dict(module))) does it once.

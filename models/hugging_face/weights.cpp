@@ -52,10 +52,9 @@ void refuse_others(const std::string& folder) {
                     autograd::join(folder, ": this is a folder of Hugging Face's cache; the model is in ",
                                    nn::checkpoint::in_folder(path, snapshot)));
     }
-    for (const nn::checkpoint::Foreign& other : nn::checkpoint::foreign_files())
-        for (const std::string& name : names)
-            check_file(other.end.empty() || !name.ends_with(other.end) || name == "model.safetensors",
-                       nn::checkpoint::in_folder(folder, name), ": this is ", other.words);
+    for (const std::string& name : names)
+        if (name != "model.safetensors")
+            nn::checkpoint::refuse_foreign(nn::checkpoint::in_folder(folder, name), "", name);
 }
 
 WeightFiles weight_files(const std::string& folder) {

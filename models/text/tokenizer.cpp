@@ -18,8 +18,9 @@ Tokenizer::Tokenizer(std::string json, const std::string& where)
 Tokenizer Tokenizer::open(const std::string& folder) {
     const std::string file = nn::checkpoint::in_folder(folder, "tokenizer.json");
     const TokenizerConfig config(folder);
-    Tokenizer all = nn::checkpoint::exists(file) ? Tokenizer(nn::checkpoint::Json::text_of(file), file)
-                                                 : from_older_files(config);
+    Tokenizer all = nn::checkpoint::exists(file)
+                        ? Tokenizer(nn::checkpoint::read_file(file, nn::checkpoint::Json::kMaxBytes), file)
+                        : from_older_files(config);
     all.clean_up_ = config.json["clean_up_tokenization_spaces"].boolean_or(false);
     all.named_ = config.named;
     return all;

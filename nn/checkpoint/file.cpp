@@ -25,17 +25,6 @@ void check_regular(const std::string& path) {
                ": this is a pipe or a device; a file is needed");
 }
 
-bool write_all(int file, std::string_view bytes) {
-    while (!bytes.empty()) {
-        // macOS writes less than 2 GiB at once.
-        const ssize_t n = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
-        if (n < 0 && errno != EINTR)
-            return false;
-        bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    }
-    return true;
-}
-
 int sync(int file) {
 #ifdef F_FULLFSYNC  // on macOS, fsync leaves the bytes in the disk's cache
     if (fcntl(file, F_FULLFSYNC) == 0)
@@ -48,8 +37,9 @@ int sync(int file) {
 // complete. So it is not an error if this fails, for example in a folder that may not be listed.
 void sync_folder(const std::string& target) {
     const std::string folder = fs::path(target).parent_path().string();
-    const Descriptor opened(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fsync(opened);
+    close(opened);
 }
 
 }  // namespace
@@ -73,23 +63,16 @@ std::vector<std::string> names_in(const std::string& folder, std::error_code& er
     return names;
 }
 
-Descriptor::~Descriptor() {
-    if (number >= 0)
-        close(number);
+InputFile::InputFile(const std::string& path) : path_(path) {
+    check_regular(path);
+    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    check_file(file_ >= 0, path, ": cannot be opened: ", std::strerror(errno));
+    struct stat now = {};
+    fstat(file_, &now);
+    size_ = now.st_size;
 }
 
-InputFile::InputFile(const std::string& path)
-    : path_(path), file_((check_regular(path), open(path.c_str(), O_RDONLY | O_CLOEXEC))) {
-    struct stat now = {};
-    const bool opened = file_ >= 0 && fstat(file_, &now) == 0;
-    check_file(opened, path, ": cannot be opened: ", std::strerror(errno));
-    size_ = now.st_size;
-    constexpr std::string_view kPointer = "version https://git-lfs";  // of three lines
-    if (std::string begin(kPointer); size_ > std::ssize(begin) && size_ < 1000) {
-        read_to(begin.data(), 0, std::ssize(begin));
-        check_file(begin != kPointer, path, ": Git LFS has not fetched this file yet; `git lfs pull` does");
-    }
-}
+InputFile::~InputFile() { close(file_); }
 
 std::string InputFile::read(int64_t at, int64_t n) const {
     std::string bytes(static_cast<std::size_t>(n), '\0');
@@ -112,8 +95,10 @@ void InputFile::read_to(char* to, int64_t at, int64_t n) const {
     }
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, int64_t most) {
     const InputFile file(path);
+    check_file(file.size() <= most, path, ": ", file.size(), " bytes are too many; up to ", most,
+               " are read");
     return file.read(0, file.size());
 }
 
@@ -149,7 +134,14 @@ void NewFile::check_done(bool done) const {
                "; a file that was there is unchanged");
 }
 
-void NewFile::write(std::string_view bytes) { check_done(write_all(file_, bytes)); }
+void NewFile::write(std::string_view bytes) {
+    while (!bytes.empty()) {
+        // macOS writes less than 2 GiB at once.
+        const ssize_t n = ::write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
+        check_done(n >= 0 || errno == EINTR);
+        bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
+}
 
 void NewFile::put_in_place() {
     check_done(permissions_ < 0 ||

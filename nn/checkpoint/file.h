@@ -34,22 +34,14 @@ std::string in_folder(const std::string& folder, std::string_view name);
 // The names in a folder, sorted; if it cannot be read, none, and `error` tells why.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
 
-// A file or folder that the system has opened, or -1; closed at the end.
-struct Descriptor {
-    explicit Descriptor(int opened) : number(opened) {}
-    ~Descriptor();
-    Descriptor(Descriptor&&) = delete;
-    operator int() const { return number; }
-
-    const int number;
-};
-
 // A file of which parts are read, by several threads at once if they like. The sizes in its header can be
 // checked against its real size before memory is allocated. Throws FileError naming the file and the system's
 // reason; also for folders, pipes and devices.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
+    ~InputFile();
+    InputFile(InputFile&&) = delete;
     int64_t size() const { return size_; }
     // The n bytes from `at` on.
     std::string read(int64_t at, int64_t n) const;
@@ -57,12 +49,12 @@ public:
 
 private:
     std::string path_;
-    Descriptor file_;  // a stream's read does not fail everywhere when the system's does
+    int file_ = -1;  // a stream's read does not fail everywhere when the system's does
     int64_t size_ = 0;
 };
 
-// All bytes of a file.
-std::string read_file(const std::string& path);
+// All bytes of a file, which may have up to `most`.
+std::string read_file(const std::string& path, int64_t most = INT64_MAX);
 
 // A file that is written aside, as PATH.plaingrad-tmp, and takes the place of `path` once it is whole. What a
 // killed process has left there is overwritten. (Only one program at a time may replace a file; a run locks

@@ -22,22 +22,22 @@ constexpr std::string_view kDigits = "0123456789", kInNumbers = "0123456789+-.eE
 
 unsigned byte(char c) { return static_cast<unsigned char>(c); }
 
+bool are_digits(std::string_view text) {
+    return !text.empty() && text.find_first_not_of(kDigits) == text.npos;
+}
+
 // -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 bool is_number(std::string_view text) {
-    const auto skip = [&](std::size_t n) { return text.remove_prefix(n), n > 0; };
-    const auto take = [&](std::string_view any) {  // one character, if it is one of these
-        return skip(!text.empty() && any.find(text[0]) != any.npos ? 1 : 0);
-    };
-    const auto digits = [&] { return skip(std::min(text.find_first_not_of(kDigits), text.size())); };
-    take("-");
-    bool right = take("0") || digits();
-    if (take("."))
-        right = digits() && right;
-    if (take("eE")) {
-        take("+-");
-        right = digits() && right;
-    }
-    return right && text.empty();
+    text.remove_prefix(text.starts_with('-') ? 1 : 0);
+    const std::size_t e = std::min(text.find_first_of("eE"), text.size()),
+                      point = std::min(text.find('.'), e);
+    const std::string_view whole = text.substr(0, point), fraction = text.substr(point, e - point);
+    std::string_view exponent = text.substr(e);
+    if (exponent.size() > 1 && (exponent[1] == '+' || exponent[1] == '-'))
+        exponent.remove_prefix(1);
+    return are_digits(whole) && (whole.size() == 1 || whole[0] != '0') &&
+           (fraction.empty() || are_digits(fraction.substr(1))) &&
+           (exponent.empty() || are_digits(exponent.substr(1)));
 }
 
 // A member's name in a path. One that could not be told from its surroundings, or is very long, is quoted.
@@ -50,35 +50,39 @@ std::string inner_path(const std::string& path, std::string_view name) {
 
 // Values in the order of the text: those in an array or an object come right behind it.
 struct Json::Value {
-    std::string_view name, text;  // of a string what it says, of others what stands there
-    uint32_t end;                 // the index of the first value that is not in this one
+    std::string_view name;
+    std::string_view text;  // of a string what it says, of others what stands there, as Json::shown
+    uint32_t end;           // the index of the first value that is not in this one
     Kind kind;
     mutable bool used = false;
 };
 
-struct Json::Whole {
-    std::string text, where, hint;
-    std::vector<Value> values = {};
-};
-
-class Json::Reader {
+// A whole text, and the values that were read from it.
+class Json::Whole {
 public:
-    explicit Reader(Whole& whole) : whole_(whole), text_(whole.text), values_(whole.values) {
-        values_.reserve(text_.size() / 16);
+    Whole(std::string json, std::string file) : text(std::move(json)), where(std::move(file)) {
+        const std::size_t wrong = find_invalid_utf8(text);
+        check_file(wrong == text.npos, where, ": byte ", wrong, " is not UTF-8");
+        require(!text.starts_with("\xef\xbb\xbf"),
+                "a byte order mark, which JSON does not allow; save the file without");
+        values.reserve(text.size() / 16);
         read({}, 0);
         skip_space();
-        require(at_ == text_.size(), "something follows the last brace");
+        require(at_ == text.size(), "something follows the last brace");
     }
+
+    std::string text, where;
+    std::vector<Value> values = {};
 
 private:
     void read(std::string_view name, std::size_t levels) {
         skip_space();
-        const std::size_t index = values_.size();
+        const std::size_t index = values.size();
         require(index < kMaxValues, "more than ", kMaxValues, " values");
-        values_.push_back({name, {}, static_cast<uint32_t>(index + 1), Kind::null});
-        const char open = at_ < text_.size() ? text_[at_] : ' ';
+        values.push_back({name, {}, static_cast<uint32_t>(index + 1), Kind::null});
+        const char open = at_ < text.size() ? text[at_] : ' ';
         if (open != '{' && open != '[') {
-            std::tie(values_[index].kind, values_[index].text) = single(open);
+            std::tie(values[index].kind, values[index].text) = single(open);
             return;
         }
         require(levels < kMaxLevels, "more than ", kMaxLevels, " objects and arrays lie in each other");
@@ -89,8 +93,13 @@ private:
                 expect(",");
             read(is_object ? key() : std::string_view(), levels + 1);
         }
-        values_[index].kind = is_object ? Kind::object : Kind::array;
-        values_[index].end = static_cast<uint32_t>(values_.size());
+        Value& value = values[index];
+        value.kind = is_object ? Kind::object : Kind::array;
+        value.end = static_cast<uint32_t>(values.size());
+        if (value.end > index + 1)
+            value.text = is_object ? "{...}" : "[...]";
+        else
+            value.text = is_object ? "{}" : "[]";
         if (is_object)
             check_names(index);
     }
@@ -111,7 +120,7 @@ private:
     std::string_view string() {
         expect("\"");
         const std::size_t begin = at_;
-        while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && byte(text_[at_]) >= 0x20)
+        while (at_ < text.size() && text[at_] != '"' && text[at_] != '\\' && byte(text[at_]) >= 0x20)
             ++at_;  // to the end of most strings
         std::size_t end = at_;
         for (char c = next(); c != '"'; c = next()) {
@@ -119,12 +128,12 @@ private:
             if (c == '\\') {
                 std::string character;
                 append_utf8(character, escape());
-                end += character.copy(&text_[end], character.size());
+                end += character.copy(&text[end], character.size());
             } else {
-                text_[end++] = c;
+                text[end++] = c;
             }
         }
-        return std::string_view(text_).substr(begin, end - begin);
+        return std::string_view(text).substr(begin, end - begin);
     }
 
     std::string_view key() {
@@ -134,8 +143,8 @@ private:
     }
 
     std::string_view number() {
-        const std::size_t stop = std::min(text_.find_first_not_of(kInNumbers, at_), text_.size());
-        const std::string_view token = std::string_view(text_).substr(at_, stop - at_);
+        const std::size_t stop = std::min(text.find_first_not_of(kInNumbers, at_), text.size());
+        const std::string_view token = std::string_view(text).substr(at_, stop - at_);
         if (!is_number(token))
             fail_expected("a number");
         at_ = stop;
@@ -145,20 +154,20 @@ private:
     // At the end of their object: to sort them once takes a fifth of the time of a set.
     void check_names(std::size_t object) {
         std::vector<std::string_view> names;
-        for (std::size_t i = object + 1; i < values_.size(); i = values_[i].end)
-            names.push_back(values_[i].name);
+        for (std::size_t i = object + 1; i < values.size(); i = values[i].end)
+            names.push_back(values[i].name);
         std::sort(names.begin(), names.end());
         const auto twice = std::adjacent_find(names.begin(), names.end());
         if (twice == names.end())
             return;
-        at_ = static_cast<std::size_t>(std::max(twice[0].data(), twice[1].data()) - text_.data());
+        at_ = static_cast<std::size_t>(std::max(twice[0].data(), twice[1].data()) - text.data());
         name_ = {};
         fail(checkpoint::shown(*twice) + " comes twice");
     }
 
     char next() {
-        require(at_ < text_.size(), "it ends within a string");
-        return text_[at_++];
+        require(at_ < text.size(), "it ends within a string");
+        return text[at_++];
     }
 
     char32_t escape() {
@@ -180,7 +189,7 @@ private:
 
     uint32_t hex4() {
         uint32_t value = 0;
-        const std::string_view digits = std::string_view(text_).substr(at_, 4);
+        const std::string_view digits = std::string_view(text).substr(at_, 4);
         const char* stop = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
         require(stop == digits.data() + 4, "four hexadecimal digits must follow \\u");
         at_ += 4;
@@ -188,14 +197,14 @@ private:
     }
 
     void skip_space() {
-        while (at_ < text_.size() &&
-               (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+        while (at_ < text.size() &&
+               (text[at_] == ' ' || text[at_] == '\n' || text[at_] == '\t' || text[at_] == '\r'))
             ++at_;
     }
 
     bool accept(std::string_view token) {  // whether it comes next, after white space; then it is read
         skip_space();
-        const bool found = text_.compare(at_, token.size(), token) == 0;
+        const bool found = text.compare(at_, token.size(), token) == 0;
         at_ += found ? token.size() : 0;
         return found;
     }
@@ -213,20 +222,17 @@ private:
 
     [[noreturn]] void fail(const std::string& complaint) const {
         const std::string after = name_.empty() ? "" : ", after " + checkpoint::shown(name_, 40);
-        throw FileError(autograd::join(whole_.where, ": byte ", at_, after, ": ", complaint, whole_.hint));
+        throw FileError(autograd::join(where, ": byte ", at_, after, ": ", complaint));
     }
 
     [[noreturn]] void fail_expected(std::string_view what) const {
-        const std::string_view rest = std::string_view(text_).substr(at_);
+        const std::string_view rest = std::string_view(text).substr(at_);
         const std::size_t token = std::min(rest.find_first_not_of(kInNumbers), rest.size());
         const std::size_t length = token > 0 || rest.empty() ? token : first_code_point(rest).length;
         fail(autograd::join("expected ", what, ", found ",
                             rest.empty() ? "the end" : checkpoint::shown(rest.substr(0, length))));
     }
 
-    Whole& whole_;
-    std::string& text_;
-    std::vector<Value>& values_;
     std::size_t at_ = 0;
     std::string_view name_;  // the last one that was read
 };
@@ -243,15 +249,14 @@ std::optional<int64_t> parse_integer(std::string_view text) {
 // With strtod_l, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal
 // numbers and leading spaces.
 std::optional<double> parse_real(const std::string& text) {
-    constexpr const char* words[] = {"inf", "-inf", "nan", "-nan"};
-    const bool word = std::find(std::begin(words), std::end(words), text) != std::end(words);
-    if (text.empty() || (!word && text.find_first_not_of(kInNumbers) != text.npos))
+    const bool infinite = text == "inf" || text == "-inf";
+    if (text.empty() || (!infinite && text.find_first_not_of(kInNumbers) != text.npos))
         return {};
     static const locale_t kClassic = newlocale(LC_ALL_MASK, "C", nullptr);
     char* stop = nullptr;
     const double value = strtod_l(text.c_str(), &stop, kClassic);
     const bool whole = stop == text.c_str() + text.size();
-    return whole && (word || std::isfinite(value)) ? std::optional(value) : std::nullopt;
+    return whole && (infinite || std::isfinite(value)) ? std::optional(value) : std::nullopt;
 }
 
 template <class T>
@@ -267,22 +272,8 @@ std::string to_text(const std::vector<int64_t>& values) {
 
 // ---- values
 
-Json::Json(std::string text, std::string where, std::string hint) {
-    const std::size_t wrong = find_invalid_utf8(text);
-    check_file(wrong == text.npos, where, ": byte ", wrong, " is not UTF-8", hint);
-    check_file(!text.starts_with("\xef\xbb\xbf"), where,
-               ": byte 0: a byte order mark, which JSON does not allow; save the file without", hint);
-    const auto whole = std::make_shared<Whole>(Whole{std::move(text), std::move(where), std::move(hint)});
-    const Reader reader(*whole);
-    whole_ = whole;
-}
-
-std::string Json::text_of(const std::string& path) {
-    const InputFile file(path);
-    check_file(file.size() <= kMaxBytes, path, ": ", file.size(),
-               " bytes are too many for a JSON file of a model; up to ", kMaxBytes, " are read");
-    return file.read(0, file.size());
-}
+Json::Json(std::string text, std::string where)
+    : whole_(std::make_shared<const Whole>(std::move(text), std::move(where))) {}
 
 const Json::Value& Json::value() const {
     static const Value missing = {{}, "null", 0, Kind::null};  // end: nothing is in it
@@ -291,23 +282,14 @@ const Json::Value& Json::value() const {
 Json::Kind Json::kind() const { return value().kind; }
 std::string_view Json::name() const { return value().name; }
 
-Json::Items Json::inner() const {
+Json::Items Json::inner(Kind kind, const char* what) const {
+    expect(kind, what);
     Items all;
     for (std::size_t i = index_ + 1; i < value().end; i = whole_->values[i].end) {
         whole_->values[i].used = true;
         all.push_back(Json(whole_, i));
     }
     return all;
-}
-
-Json::Items Json::items() const {
-    expect(Kind::array, "a list");
-    return inner();
-}
-
-Json::Items Json::members() const {
-    expect(Kind::object, "an object");
-    return inner();
 }
 
 Json Json::operator[](std::string_view name) const {
@@ -334,8 +316,7 @@ std::string Json::path() const {
 
 void Json::fail(const std::string& complaint) const {
     const std::string name = path();
-    throw FileError(
-        autograd::join(whole_->where, ": ", name, name.empty() ? "" : " ", complaint, whole_->hint));
+    throw FileError(autograd::join(whole_->where, ": ", name, name.empty() ? "" : " ", complaint));
 }
 
 void Json::expect(Kind kind, const char* what) const {
@@ -354,21 +335,12 @@ std::string Json::nonempty_text() const {
     return text();
 }
 
-int64_t Json::integer() const {
+int64_t Json::between(int64_t least, int64_t most) const {
     expect(Kind::number, "a whole number");
     const std::optional<int64_t> number = parse_integer(value().text);
-    require(number.has_value(),
-            value().text.find_first_of(".eE") == std::string_view::npos ? "is too large: "
-                                                                        : "must be a whole number: got ",
-            value().text);
+    require(number && *number >= least && *number <= most, "must be a whole number from ", least, " to ",
+            most, ": got ", value().text);
     return *number;
-}
-
-int64_t Json::count(int64_t most) const {
-    const int64_t number = integer();
-    require(value().text[0] != '-' && number <= most, "must be a whole number from 0 to ", most, ": got ",
-            value().text);
-    return number;
 }
 
 double Json::real() const {
@@ -384,10 +356,6 @@ bool Json::boolean() const {
 }
 
 std::string Json::shown() const {
-    if (kind() == Kind::object || kind() == Kind::array) {
-        const bool empty = value().end == index_ + 1;
-        return kind() == Kind::object ? empty ? "{}" : "{...}" : empty ? "[]" : "[...]";
-    }
     return kind() == Kind::string ? checkpoint::shown(value().text) : std::string(value().text);
 }
 
@@ -408,35 +376,29 @@ void Json::check_all_used() const {
 
 JsonText::JsonText(std::string_view value) : text(quote(value)) {}
 
-static JsonText as_it_is(std::string text) {
-    JsonText all = nullptr;
-    all.text = std::move(text);
-    return all;
-}
-
 JsonText JsonText::real(double value, std::string text) {
     text += text.find_first_of(".e") == text.npos ? ".0" : "";
-    return std::isfinite(value) ? as_it_is(text) : nullptr;
+    return std::isfinite(value) ? JsonText(Written{text}) : nullptr;
 }
 
 JsonText JsonText::rounded(double value, int digits) {
     char text[40];
     char* const end = std::to_chars(text, std::end(text), value, std::chars_format::general, digits).ptr;
-    return std::isfinite(value) ? as_it_is({text, end}) : nullptr;
+    return std::isfinite(value) ? JsonText(Written{{text, end}}) : nullptr;
 }
 
-static JsonText within(char open, const std::vector<std::string>& items, bool lines, char close) {
+static std::string within(char open, const std::vector<std::string>& items, bool lines, char close) {
     const std::string line = lines ? "\n" : "";
-    return as_it_is(open + line + listed(items, ("," + line).c_str()) + (items.empty() ? "" : line) + close);
+    return open + line + listed(items, ("," + line).c_str()) + (items.empty() ? "" : line) + close;
 }
 
 JsonText JsonText::array(const std::vector<JsonText>& items, bool lines) {
-    return within('[', autograd::mapped(items, &JsonText::text), lines, ']');
+    return Written{within('[', autograd::mapped(items, &JsonText::text), lines, ']')};
 }
 
 JsonText JsonText::object(const std::vector<Member>& members, bool lines) {
     const auto write = [](const Member& m) { return quote(m.first) + ":" + m.second.text; };
-    return within('{', autograd::mapped(members, write), lines, '}');
+    return Written{within('{', autograd::mapped(members, write), lines, '}')};
 }
 
 std::string quote(std::string_view text) {

@@ -27,8 +27,8 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// The whole text as a number; no value if it is not a number, or too large. A real number may be "inf" or
-// "nan". The decimal point is "." here and below, whatever the host program's locale.
+// The whole text as a number; no value if it is not a number, or too large. A real number may be "inf". The
+// decimal point is "." here and below, whatever the host program's locale.
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_real(const std::string& text);
 
@@ -49,17 +49,15 @@ public:
     static constexpr int64_t kMaxBytes = int64_t{1} << 26;  // twice the largest tokenizer.json we know of
 
     Json() : Json("null", "") {}
-    // A whole text. In errors `where` is the file, and `hint` ends the line.
-    Json(std::string text, std::string where, std::string hint = "");
+    Json(std::string text, std::string where);  // a whole text; in errors `where` is the file
     // A file of up to kMaxBytes.
-    static Json open(const std::string& path) { return {text_of(path), path}; }
-    static std::string text_of(const std::string& path);
+    static Json open(const std::string& path) { return {read_file(path, kMaxBytes), path}; }
 
     Kind kind() const;
     bool is_null() const { return kind() == Kind::null; }
     using Items = std::vector<Json>;
-    Items items() const;    // of an array
-    Items members() const;  // of an object, in order; all are then asked for
+    Items items() const { return inner(Kind::array, "a list"); }
+    Items members() const { return inner(Kind::object, "an object"); }  // in order; all are then asked for
     // The member of an object; a null if there is none.
     Json operator[](std::string_view name) const;
     std::string_view name() const;  // in its object
@@ -68,9 +66,11 @@ public:
     std::string text() const { return std::string(view()); }
     std::string_view view() const;  // valid as long as any value of the whole text
     std::string nonempty_text() const;
-    int64_t integer() const;                        // a whole number, written as one: neither 12.0 nor 1e3
-    int64_t count(int64_t most = INT64_MAX) const;  // the same, from 0 to `most`
-    double real() const;                            // any number that a double can hold
+    // A whole number, written as one: neither 12.0 nor 1e3.
+    int64_t between(int64_t least, int64_t most) const;
+    int64_t integer() const { return between(INT64_MIN, INT64_MAX); }
+    int64_t count(int64_t most = INT64_MAX) const { return between(0, most); }
+    double real() const;  // any number that a double can hold
     bool boolean() const;
     std::string text_or(const std::string& otherwise) const { return is_null() ? otherwise : text(); }
     bool boolean_or(bool otherwise) const { return is_null() ? otherwise : boolean(); }
@@ -89,15 +89,14 @@ public:
     }
 
 private:
-    struct Whole;
+    class Whole;
     struct Value;
-    class Reader;
     Json(std::shared_ptr<const Whole> whole, std::size_t index, std::optional<std::string> missing = {})
         : whole_(std::move(whole)), index_(index), missing_(std::move(missing)) {}
 
     const Value& value() const;
     std::string path() const;
-    Items inner() const;
+    Items inner(Kind kind, const char* what) const;
     void expect(Kind kind, const char* what) const;
     [[noreturn]] void fail(const std::string& complaint) const;
 
@@ -114,15 +113,9 @@ struct JsonText {
     using Member = std::pair<std::string, JsonText>;
 
     JsonText(std::nullptr_t) : text("null") {}
-    template <class Number>
-    requires std::is_arithmetic_v<Number> JsonText(Number value) {
-        if constexpr (std::same_as<Number, bool>)
-            text = value ? "true" : "false";
-        else if constexpr (std::integral<Number>)
-            text = std::to_string(value);
-        else
-            *this = real(static_cast<double>(value), to_text(value));
-    }
+    JsonText(bool value) : text(value ? "true" : "false") {}
+    JsonText(std::integral auto value) : text(std::to_string(value)) {}
+    JsonText(std::floating_point auto value) : JsonText(real(static_cast<double>(value), to_text(value))) {}
     JsonText(std::string_view value);
     JsonText(const std::string& value) : JsonText(std::string_view(value)) {}
     JsonText(const char* value) : JsonText(std::string_view(value)) {}
@@ -138,6 +131,10 @@ struct JsonText {
     std::string text;
 
 private:
+    struct Written {
+        std::string text;
+    };
+    JsonText(Written json) : text(std::move(json.text)) {}
     // The fewest digits that identify the number, with a point: in Python 1 is no float. Null if not finite.
     static JsonText real(double value, std::string text);
 };

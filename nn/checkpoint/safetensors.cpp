@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -12,7 +13,6 @@
 #include "autograd/base/list.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
-#include "autograd/weight.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -24,8 +24,6 @@ using autograd::kRealIsDouble;
 using autograd::Shape;
 
 static_assert(std::endian::native == std::endian::little, "numbers go to the file as they are in memory");
-
-bool is_utf8(std::string_view text) { return nn::checkpoint::find_invalid_utf8(text) == text.npos; }
 
 constexpr int64_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
@@ -71,71 +69,43 @@ constexpr DType kDTypes[] = {{"BOOL", 1},
                              {"U64", 8}};
 constexpr std::string_view kOurs = kRealIsDouble ? "F64" : "F32";
 
-template <class T>
-std::string_view bytes_of(const T* data, int64_t n) {
-    return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(n) * sizeof(T)};
-}
-
-constexpr const char* kAdapter =
-    "an adapter (LoRA), which only changes another model; merge the two in Python: "
-    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW)";
-constexpr const char* kLlamaCpp =
-    "a file of llama.cpp, which is not read; "
-    "take the folder that it was made from, with config.json and model.safetensors";
-constexpr const char* kTorch =
-    "in torch.save's format, which is not read; "
-    "convert it in Python, with the class that config.json names in \"architectures\": "
-    "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER), "
-    "or without config.json: safetensors.torch.save_file(state_dict, \"...\")";
-constexpr const char* kTensorFlow =
-    "in a format of TensorFlow or Flax, which is not read; "
-    "take the model's model.safetensors instead, if there is one, "
-    "or convert it in Python with transformers 4: "
-    "transformers.CLASS.from_pretrained(FOLDER, from_tf=True).save_pretrained(FOLDER); "
-    "from_flax=True for .msgpack";
-constexpr const char* kHtml =
-    "an HTML page, not the file; download it again: on its page there is a link for that";
-constexpr Foreign kForeign[] = {
-    {"", "adapter_config.json", kAdapter},
-    {"", "adapter_model.safetensors", kAdapter},
-    {"", "adapter_model.bin", kAdapter},
-    {"GGUF", "", kLlamaCpp},
-    {"", ".gguf", kLlamaCpp},
-    {"PK\x03\x04", "", kTorch},  // Portuguese texts, too, have names with .pt
-    {"\x80\x02", "", kTorch},
-    {"", ".bin", kTorch},
-    {"", ".bin.index.json", kTorch},
-    {"", ".pth", kTorch},
-    {"", ".ckpt", kTorch},
-    {"\x89HDF", "", kTensorFlow},
-    {"", ".h5", kTensorFlow},
-    {"", ".msgpack", kTensorFlow},
-    {"<!", "", kHtml},
-    {"<html", "", kHtml},
-    {"", ".safetensors",
-     "neither model.safetensors nor listed by model.safetensors.index.json; "
-     "if it is one of several, download that index, too; if it is the whole model, rename it"},
+// What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by a
+// part of its name. (As the length of a header, these bytes would be beyond the limit, or next to it.)
+struct Foreign {
+    std::string_view begin, part;  // "": none
+    const char* what;
 };
+constexpr Foreign kForeign[] = {
+    {"", "adapter_", "an adapter (LoRA), which only changes another model"},
+    {"GGUF", ".gguf", "a file of llama.cpp"},
+    {"PK\x03\x04", ".bin", "in torch.save's format"},  // Portuguese texts, too, have names with .pt
+    {"\x80\x02\x8a\x0a", ".pth", "in torch.save's format"},
+    {"", ".ckpt", "in a format of PyTorch or TensorFlow"},
+    {"\x89HDF", ".h5", "in a format of TensorFlow"},
+    {"", ".msgpack", "in a format of Flax"},
+    {"<!DO", "", "an HTML page, not the file that it is about"},
+    {"<!do", "", "an HTML page, not the file that it is about"},
+    {"<htm", "", "an HTML page, not the file that it is about"},
+    {"version ", "", "a pointer of Git LFS, in place of which `git lfs pull` fetches the file"},
+    {"", ".safetensors", "not called model.safetensors, nor is there a model.safetensors.index.json with it"},
+};
+constexpr const char* kInstead =
+    "; needed is the model.safetensors of the whole model (or of one in several files each, and "
+    "model.safetensors.index.json): download it, or make it in Python, with the class that config.json "
+    "names: transformers.CLASS.from_pretrained(FOLDER).save_pretrained(NEW), in transformers 4 with "
+    "from_tf=True for .h5, from_flax=True for .msgpack; of an adapter: "
+    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW); "
+    "of a state_dict: safetensors.torch.save_file(state_dict, \"...\")";
 
 int64_t header_length(const InputFile& file, const std::string& where) {
     const std::string bytes = file.read(0, std::min<int64_t>(file.size(), kLengthBytes));
-    // The upper half of a length is zero; theirs is not. (A header of 640 bytes also begins with "\x80\x02".)
-    const bool is_length = bytes.ends_with(std::string_view("\0\0\0\0", 4));
-    for (const Foreign& other : foreign_files())
-        check_file(is_length || other.begin.empty() || !bytes.starts_with(other.begin), where, ": this is ",
-                   other.words);
-    check_file(bytes.size() >= kLengthBytes, where, ": ", bytes.size(),
-               " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
+    refuse_foreign(where, bytes, "");
     uint64_t length = 0;
-    std::memcpy(&length, bytes.data(), kLengthBytes);
-    check_file(
-        length <= kLongestHeader, where,
-        ": this is no safetensors file: its first 8 bytes would be the length of a header, and are beyond "
-        "the format's limit of ",
-        kLongestHeader);
+    std::memcpy(&length, bytes.data(), bytes.size());
     const int64_t rest = file.size() - kLengthBytes;
-    check_file(static_cast<int64_t>(length) <= rest, where, ": the header needs ", length,
-               " bytes: there are ", rest, "; the file is cut off, or is no safetensors file");
+    check_file(length <= kLongestHeader && static_cast<int64_t>(length) <= rest, where,
+               ": this is no safetensors file, or it is cut off: of its ", file.size(),
+               " bytes, the first 8 would be the length of its header, ", length);
     return static_cast<int64_t>(length);
 }
 
@@ -166,49 +136,38 @@ Entry parse_entry(const Json& json, const std::string& where) {
             .meant = without_wrappers(name)};
 }
 
-// The number of bytes for its shape and dtype.
-int64_t byte_count(const Entry& entry, const std::string& where) {
-    int64_t numbers = 1, bytes = 0;
-    bool fits = true, empty = false;
-    for (const int64_t size : entry.shape) {  // counts a 0 as 1: {0, 2^62, 4} is also too large
-        empty = empty || size == 0;
-        fits = fits && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
-    }
-    fits = fits && !__builtin_mul_overflow(empty ? 0 : numbers, entry.dtype->size, &bytes);
-    check_file(fits, where, ": tensor ", shown(entry.name), " has more bytes than 64 bits can count");
-    return bytes;
+// The number of bytes for its shape and dtype; of one that could not be counted, more than any file has.
+int64_t byte_count(const Entry& entry) {
+    int64_t bytes = entry.dtype->size;
+    for (const int64_t size : entry.shape)  // counts a 0 as 1: {0, 2^62, 4} is also too large
+        if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes))
+            return std::numeric_limits<int64_t>::max();
+    return std::count(entry.shape.begin(), entry.shape.end(), 0) > 0 ? 0 : bytes;
 }
 
 // Each tensor begins where the last one ended: no byte is read twice, and none can hide between them.
 void check_layout(const std::vector<Entry>& in_order, int64_t data_bytes, const std::string& where) {
     int64_t at = 0;
     for (const Entry& entry : in_order) {
-        check_file(entry.begin == at && entry.end >= at, where, ": tensor ", shown(entry.name),
-                   " must begin at byte ", at, ", where the last one ended: its data_offsets are ",
-                   entry.begin, " to ", entry.end, "; the file is damaged");
+        const int64_t needed = byte_count(entry);
+        check_file(entry.begin == at && entry.end - at == needed, where, ": tensor ", shown(entry.name),
+                   " of this shape and dtype must have ", needed, " bytes from byte ", at,
+                   " on: its data_offsets are ", entry.begin, " to ", entry.end, "; the file is damaged");
         at = entry.end;
-        const int64_t needed = byte_count(entry, where);
-        check_file(at - entry.begin == needed, where, ": tensor ", shown(entry.name),
-                   " of this shape and dtype has ", needed, " bytes: its data_offsets give it ",
-                   at - entry.begin, "; the file is damaged");
     }
     check_file(
         at == data_bytes, where, ": the tensors need ", at, " bytes after the header: there are ", data_bytes,
         at > data_bytes ? "; the file is cut off" : "; the file is damaged, or something was added to it");
 }
 
-void check_entry(const StateEntry& entry, const std::string& path) {
-    check(is_utf8(entry.name), path, ": a tensor has a name that is not UTF-8");
-    check(entry.name != "__metadata__", path,
-          ": no tensor can have the name \"__metadata__\"; give it another");
-    check(entry.tensor.defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
-    check(!autograd::is_packed(entry.tensor), path, ": tensor ", shown(entry.name),
-          " is packed, for computing only; load the model again without packing to save it");
-}
-
 }  // namespace
 
-std::span<const Foreign> foreign_files() { return kForeign; }
+void refuse_foreign(const std::string& path, std::string_view begin, std::string_view name) {
+    for (const Foreign& other : kForeign)
+        check_file((other.begin.empty() || !begin.starts_with(other.begin)) &&
+                       (other.part.empty() || name.find(other.part) == name.npos),
+                   path, ": this is ", other.what, kInstead);
+}
 
 std::string without_wrappers(std::string name) {
     const std::string compiled = "_orig_mod.", parallel = "module.";
@@ -225,8 +184,8 @@ SafeTensors read(const std::string& path) {
     all.file_ = std::make_shared<const InputFile>(path);
     const int64_t length = header_length(*all.file_, path);
     all.begin_ = kLengthBytes + length;
-    const Json json(all.file_->read(kLengthBytes, length), path + ": header",
-                    "; the file is damaged, or is no safetensors file");
+    const Json json(all.file_->read(kLengthBytes, length),
+                    path + ": damaged, or no safetensors file: its header");
     for (const Json& member : json.members())
         if (member.name() != "__metadata__")
             all.entries_.push_back(parse_entry(member, path));
@@ -248,15 +207,11 @@ const Entry* SafeTensors::find(std::string_view name) const {
 
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
-    const int64_t size = entry.dtype->size, all = (entry.end - entry.begin) / size;
-    autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, path(), ": of the entry's ",
-                    all, " numbers there are no ", n, " from ", first, " on");
-    const int64_t at = begin_ + entry.begin + first * size;
+    const int64_t size = entry.dtype->size, at = begin_ + entry.begin + first * size;
     if (entry.dtype->name == kOurs) {
         file_->read_to(reinterpret_cast<char*>(to), at, n * size);
         return;
     }
-    autograd::check(entry.dtype->convert != nullptr, path(), ": the entry holds no floating-point numbers");
     std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
     for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t length = std::min(kPiece, n - done) * size;
@@ -267,12 +222,9 @@ void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) c
 
 Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry* entry = find(name);
-    check_file(entry != nullptr, path_, ": there is no tensor ", shown(name), "; this file has ",
-               entries().size(), entries().empty() ? "" : ", the first is " + shown(entries()[0].name));
+    check_file(entry != nullptr, path_, ": there is no tensor ", shown(name));
     check_file(entry->dtype->convert != nullptr, path_, ": tensor ", shown(name),
                " must hold floating-point numbers: its dtype is ", entry->dtype->name);
-    check_file(entry->shape.size() <= Shape::kMaxRank, path_, ": tensor ", shown(name), " has ",
-               entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
     copy(*entry, 0, out.numel(), out.mutable_data());
     return out;
@@ -280,6 +232,8 @@ Tensor SafeTensors::tensor(std::string_view name) const {
 
 std::vector<int64_t> sizes_of(const StateEntry& entry) {
     std::vector<int64_t> sizes(entry.tensor.shape().begin(), entry.tensor.shape().end());
+    check((entry.columns < 0 && entry.beside.empty()) || entry.transposed || sizes.size() == 1, "tensor ",
+          shown(entry.name), ": only of transposed matrices and of vectors a file has parts");
     if (entry.columns >= 0)
         sizes.back() = entry.columns;
     for (const Tensor& more : entry.beside)
@@ -298,19 +252,17 @@ Tensor in_file_order(const StateEntry& e) {
 }
 
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata) {
-    for (const auto& [key, value] : metadata)
-        check(is_utf8(key) && is_utf8(value), path, ": a key or a value of the metadata is not UTF-8");
     // In the reference's order: of tensors of one dtype, that is by name.
     std::map<std::string_view, const StateEntry*> sorted;
     for (const StateEntry& entry : entries)
-        check(sorted.emplace(entry.name, &entry).second, path, ": two tensors have the name ",
-              shown(entry.name));
+        check(entry.name != "__metadata__" && sorted.emplace(entry.name, &entry).second, path,
+              ": there is something else with the name ", shown(entry.name), " of a tensor; give it another");
     std::vector<JsonText::Member> header;
     if (!metadata.empty())
         header.emplace_back("__metadata__", JsonText::object({metadata.begin(), metadata.end()}));
     int64_t end = 0;
     for (const auto& [name, entry] : sorted) {
-        check_entry(*entry, path);
+        entry->tensor.data();  // throws if it is empty, or packed
         const std::vector<int64_t> shape = sizes_of(*entry);
         const int64_t begin = end;
         end += std::accumulate(shape.begin(), shape.end(), int64_t{sizeof(Real)}, std::multiplies<>());
@@ -321,42 +273,28 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
     std::string text = JsonText::object(header).text;
     text.append((8 - text.size() % 8) % 8, ' ');  // so that the numbers are aligned
     const uint64_t length = text.size();
-    check(length <= kLongestHeader, path, ": names and metadata take ", length,
-          " bytes: the format's limit is ", kLongestHeader);
+    check(length <= kLongestHeader && find_invalid_utf8(text) == text.npos, path,
+          ": names and metadata must be UTF-8, and of up to ", kLongestHeader, " bytes: got ", length);
     NewFile file(path);
-    file.write(bytes_of(&length, 1));
+    file.write({reinterpret_cast<const char*>(&length), kLengthBytes});
     file.write(text);
     for (const auto& [name, entry] : sorted) {
         const Tensor numbers = in_file_order(*entry);
-        file.write(bytes_of(numbers.data(), numbers.numel()));
+        file.write({reinterpret_cast<const char*>(numbers.data()),
+                    static_cast<std::size_t>(numbers.numel()) * sizeof(Real)});
     }
     file.put_in_place();
 }
 
-bool parse(const std::string& text, std::string& value) {
-    value = text;
-    return true;
-}
-
-bool parse(const std::string& text, int64_t& value) {
-    const std::optional<int64_t> number = parse_integer(text);
-    value = number.value_or(value);
-    return number.has_value();
-}
-
-bool parse(const std::string& text, std::vector<int64_t>& values) {
-    values.clear();
+std::optional<std::vector<int64_t>> parsed(const std::string& text, const std::vector<int64_t>&) {
+    std::vector<int64_t> values;
     autograd::TextInput words(text);
     for (std::string word; words >> word;)
-        if (!parse(word, values.emplace_back()))
-            return false;
-    return true;
-}
-
-bool parse(const std::string& text, double& value) {
-    const std::optional<double> number = parse_real(text);
-    value = number.value_or(value);
-    return number && !std::isnan(*number);
+        if (const std::optional<int64_t> value = parse_integer(word))
+            values.push_back(*value);
+        else
+            return {};
+    return values;
 }
 
 }  // namespace plaingrad::nn::checkpoint

@@ -46,13 +46,9 @@ struct Entry {
 // Texts that a file holds besides its tensors.
 using Metadata = std::map<std::string, std::string>;
 
-// What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by
-// the end of its name, and by both if there are both. The first of the table that fits counts.
-struct Foreign {
-    std::string_view begin, end;  // "": none
-    const char* words;            // after "this is"
-};
-std::span<const Foreign> foreign_files();
+// Throws FileError, which says what it is and what to do, for a file that is often taken for one that is read
+// here, and has such first bytes, or such a name.
+void refuse_foreign(const std::string& path, std::string_view begin, std::string_view name);
 
 // The name without the prefixes of torch.compile and DistributedDataParallel:
 // "module._orig_mod.layers.0.weight".
@@ -80,8 +76,8 @@ public:
     // there, another dtype, or more than Shape::kMaxRank sizes. (A model's file may also hold whole numbers,
     // such as positions 0, 1, 2, ...; they are not read here.)
     Tensor tensor(std::string_view name) const;
-    // The same for some of its numbers, `n` of them from number `first` on. Several threads may read at once.
-    // Throws Error for numbers that the entry does not have.
+    // The same for some of the numbers that an entry has, `n` of them from number `first` on. Several threads
+    // may read at once.
     void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
 
 private:
@@ -102,7 +98,8 @@ SafeTensors read(const std::string& path);
 
 // One tensor of a file: one of ours, transposed or not, some of its columns, or several side by side. (Ours
 // are (in, out), PyTorch's are (out, in). BERT has separate matrices for queries, keys and values, which here
-// are columns of one; PyTorch's cross-attention has one, where here the queries' is apart.)
+// are columns of one; PyTorch's cross-attention has one, where here the queries' is apart.) A matrix has such
+// parts only if it is transposed: they are rows of the file's.
 struct StateEntry {
     std::string name;
     Tensor tensor;  // a handle: reading a file writes into it
@@ -118,8 +115,8 @@ Tensor in_file_order(const StateEntry& entry);
 
 // Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and
 // rearranged one entry after the other: a large model needs no second copy in memory. Names and metadata are
-// UTF-8. Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is
-// called "__metadata__"; or if a Tensor is empty, or packed (autograd/weight.h).
+// UTF-8. Throws Error if the file cannot be written; if two tensors have the same name, or one is called
+// "__metadata__"; or if a Tensor is empty, or packed (autograd/weight.h).
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
 
 // ---- numbers and words in the metadata
@@ -149,11 +146,11 @@ struct FieldWriter {
     }
 };
 
-// Whether the text is such a value, which it then becomes. NaN is refused.
-bool parse(const std::string& text, std::string& value);
-bool parse(const std::string& text, int64_t& value);
-bool parse(const std::string& text, std::vector<int64_t>& values);  // "4 5 6"
-bool parse(const std::string& text, double& value);
+// The text as a value of this type, if it is one.
+inline std::optional<std::string> parsed(const std::string& text, const std::string&) { return text; }
+inline std::optional<int64_t> parsed(const std::string& text, int64_t) { return parse_integer(text); }
+inline std::optional<double> parsed(const std::string& text, double) { return parse_real(text); }
+std::optional<std::vector<int64_t>> parsed(const std::string& text, const std::vector<int64_t>&);  // "4 5 6"
 
 struct Fields {
     const Metadata& metadata;
@@ -164,9 +161,12 @@ struct Fields {
     // Throws FileError, naming the file and the field, for a text that is not such a value.
     template <class Value>
     void operator()(const std::string& name, Value& value) const {
-        if (has(name))
-            check_file(parse(metadata.at(prefix + name), value), where, ": ", prefix, name, " cannot be ",
-                       shown(metadata.at(prefix + name)));
+        if (!has(name))
+            return;
+        const std::string& text = metadata.at(prefix + name);
+        const std::optional<Value> found = parsed(text, value);
+        check_file(found.has_value(), where, ": ", prefix, name, " cannot be ", shown(text));
+        value = *found;
     }
 };
 

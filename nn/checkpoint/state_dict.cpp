@@ -20,32 +20,8 @@ std::string under(const char* heading, const std::vector<std::string>& names) {
     return names.empty() ? "" : join("; ", heading, ": ", listed_few(names));
 }
 
-std::string words(std::vector<int64_t> sizes) {
-    constexpr std::size_t kMost = 8;  // a file may say millions
-    const char* const end = sizes.size() > kMost ? ", ...)" : ")";
-    sizes.resize(std::min(sizes.size(), kMost));
-    return "(" + listed(autograd::mapped(sizes, [](int64_t size) { return std::to_string(size); })) + end;
-}
-
-// For each entry the tensor of its name; by name only.
-std::vector<Match> match_names(std::span<const SafeTensors> files, const StateDict& state,
-                               std::vector<std::string>& unexpected) {
-    std::unordered_map<std::string, std::size_t> by_name;
-    std::vector<Match> all;
-    for (const StateEntry& entry : state) {
-        by_name.emplace(entry.name, all.size());
-        all.push_back({.entry = &entry});
-    }
-    for (const SafeTensors& file : files)
-        for (const Entry& there : file.entries()) {
-            const std::string& name = by_name.contains(there.name) ? there.name : there.meant;
-            const auto place = by_name.find(name);
-            if (place != by_name.end() && all[place->second].there == nullptr)
-                all[place->second] = {&state[place->second], &file, &there};
-            else if (!name.empty())
-                unexpected.push_back(shown(there.name));
-        }
-    return all;
+std::string words(const std::vector<int64_t>& sizes) {  // a file may say millions
+    return "(" + listed_few(autograd::mapped(sizes, [](int64_t size) { return std::to_string(size); })) + ")";
 }
 
 // Where an entry's numbers are in memory: the same for all names of a tied weight.
@@ -79,33 +55,24 @@ void transpose(const Real* from, int64_t rows, int64_t columns, Real* to, int64_
 }
 
 // One of an entry's tensors, for which `before` rows of the file's matrix, or numbers of its vector, are
-// skipped. Each number is copied once, from the file into the parameter. What must be rearranged is read a
+// skipped. Each number is copied once, from the file into the parameter. What must be transposed is read a
 // few rows at a time.
 void read_part(const Match& m, Tensor tensor, int64_t before) {
     const StateEntry& entry = *m.entry;
-    const std::vector<int64_t>& sizes = m.there->shape;
     Real* const to = tensor.mutable_data() + entry.first;
-    const int64_t n = tensor.numel(), stride = sizes.empty() ? 1 : tensor.size(-1);
-    if (!entry.transposed && entry.columns < 0) {
-        autograd::parallel_for(0, n, 16 * kPiece, [&](int64_t begin, int64_t end) {
-            m.file->copy(*m.there, before + begin, end - begin, to + begin);
-        });
+    if (tensor.numel() == 0)
         return;
-    }
-    const int64_t columns = sizes.back(), rows = !entry.beside.empty() ? stride
-                                                 : sizes.size() < 2    ? 1
-                                                                       : sizes[0];
-    if (columns == 0)
-        return;
-    const int64_t grain = std::max<int64_t>(16, kPiece / columns / 16 * 16);
+    const int64_t rows = entry.columns >= 0 ? entry.columns
+                         : entry.transposed ? tensor.size(-1)
+                                            : tensor.numel();  // of one number each
+    const int64_t columns = entry.transposed ? tensor.size(0) : 1;
+    const int64_t grain = entry.transposed ? std::max<int64_t>(16, kPiece / columns / 16 * 16) : 16 * kPiece;
     autograd::parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+        if (!entry.transposed)
+            return m.file->copy(*m.there, before + begin, end - begin, to + begin);
         Tensor some = Tensor::uninitialized({end - begin, columns});  // in recycled memory
-        Real* const numbers = some.mutable_data();
-        m.file->copy(*m.there, (before + begin) * columns, some.numel(), numbers);
-        if (entry.transposed)
-            return transpose(numbers, end - begin, columns, to + begin, stride);
-        for (int64_t r = begin; r < end; ++r)
-            std::copy_n(numbers + (r - begin) * columns, columns, to + r * stride);
+        m.file->copy(*m.there, (before + begin) * columns, some.numel(), some.mutable_data());
+        transpose(some.data(), end - begin, columns, to + begin, tensor.size(-1));
     });
 }
 
@@ -127,32 +94,44 @@ StateDict tied_once(StateDict state) {
 std::vector<Match> match(std::span<const SafeTensors> files, const StateDict& state, const std::string& where,
                          const std::string& hint) {
     std::vector<std::string> missing, unexpected, different;
-    const std::vector<Match> names = match_names(files, state, unexpected);
-    std::map<Place, const Match*> first;  // of each weight that a file has
-    for (const Match& m : names)
-        if (m.there != nullptr)
-            first.emplace(place_of(*m.entry), &m);
-    for (const Match& m : names) {
-        const std::vector<int64_t> sizes = sizes_of(*m.entry);
-        if (!first.contains(place_of(*m.entry)))
-            missing.push_back(m.entry->name);
-        else if (m.there != nullptr && m.there->shape != sizes)
+    std::unordered_map<std::string_view, Match> by_name;
+    for (const StateEntry& entry : state)
+        by_name[entry.name].entry = &entry;
+    for (const SafeTensors& file : files)
+        for (const Entry& there : file.entries()) {
+            const auto own = by_name.find(there.name),
+                       place = own != by_name.end() ? own : by_name.find(there.meant);
+            if (place != by_name.end() && place->second.there == nullptr)
+                place->second = {place->second.entry, &file, &there};
+            else if (place != by_name.end() || !there.meant.empty())
+                unexpected.push_back(shown(there.name));
+        }
+    std::map<Place, Match> first;  // of each weight that a file has
+    for (const StateEntry& entry : state)
+        if (const Match& m = by_name[entry.name]; m.there != nullptr) {
+            first.emplace(place_of(entry), m);
+            if (const std::vector<int64_t> sizes = sizes_of(entry); m.there->shape != sizes)
+                different.push_back(
+                    join(entry.name, " is ", words(m.there->shape), " and should be ", words(sizes)));
+            else if (m.there->dtype->convert == nullptr)
+                different.push_back(
+                    join(entry.name, " is ", m.there->dtype->name, ", no floating-point numbers"));
+        }
+    for (const StateEntry& entry : state) {
+        const Match& m = by_name[entry.name];
+        const auto one = first.find(place_of(entry));
+        if (one == first.end())
+            missing.push_back(entry.name);
+        else if (m.there != nullptr && m.there != one->second.there && different.empty() &&
+                 !same_bytes(m, one->second))
             different.push_back(
-                join(m.entry->name, " is ", words(m.there->shape), " and should be ", words(sizes)));
-        else if (m.there != nullptr && m.there->dtype->convert == nullptr)
-            different.push_back(
-                join(m.entry->name, " is ", m.there->dtype->name, ", no floating-point numbers"));
+                join(entry.name, " is not ", one->second.entry->name, ", with which it is tied"));
     }
     check_file(missing.empty() && unexpected.empty() && different.empty(), where, under("missing", missing),
                under("unexpected", unexpected), under("different", different), "; ", hint);
     std::vector<Match> once;
-    for (const Match& m : names)
-        if (const auto one = first.find(place_of(*m.entry)); one->second == &m)
-            once.push_back(m);
-        else
-            check_file(m.there == nullptr || same_bytes(m, *one->second), where,
-                       "; different: ", m.entry->name, " is not ", one->second->entry->name,
-                       ", with which it is tied; ", hint);
+    for (const auto& [place, m] : first)
+        once.push_back(m);
     // A disk is fastest from begin to end, and the system then reads ahead by itself. (To ask it for the next
     // tensors made a cold load slower by half.)
     std::sort(once.begin(), once.end(), [](const Match& a, const Match& b) {
@@ -170,15 +149,10 @@ void Match::read() const {
     }
 }
 
-void load(const SafeTensors& file, const StateDict& state) {
+Metadata load(const SafeTensors& file, const StateDict& state) {
     for (const Match& m : match({&file, 1}, state, join("[load] ", file.path(), " does not fit the model"),
                                 "build the model with the configuration that it was saved with"))
         m.read();
-}
-
-Metadata load(const std::string& path, const StateDict& state) {
-    const SafeTensors file = read(path);
-    load(file, state);
     return file.metadata();
 }
 

@@ -27,9 +27,7 @@ StateDict tied_once(StateDict state);
 // that it has must hold the same bytes. Throws FileError that lists entries which are missing, superfluous,
 // or of another shape; then nothing has changed. It also throws FileError if the system fails to read, after
 // which some entries may have been read.
-Metadata load(const std::string& path, const StateDict& state);
-// The same for a file that is open.
-void load(const SafeTensors& file, const StateDict& state);
+Metadata load(const SafeTensors& file, const StateDict& state);
 
 // The same in pieces, for a model in several files: which tensor is whose, before a number is read; then
 // read() of each. They are in the order of the files, and there is one for each weight. A complaint begins

@@ -315,7 +315,7 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
             "there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
     const Folder other;
     other.write("model.gguf", "");
-    refused(other.path, "model.gguf: this is a file of llama.cpp, which is not read");
+    refused(other.path, "model.gguf: this is a file of llama.cpp");
     const Folder of_others;
     write_folder(of_others);
     refused(of_others.path, "config.json: a translation model is needed: got GPT2LMHeadModel");

@@ -8,15 +8,15 @@ table='room                    limit
 autograd                 3225
 autograd/kernels         3128
 nn                       1258
-nn/checkpoint            1350
+nn/checkpoint            1211
 nn/parallel               456
-models                   3025
-models/hugging_face      1064
-models/text              3395
+models                   2994
+models/hugging_face      1063
+models/text              3396
 apps                     6679
-product                 23580
+product                 23410
 files                     236
-tests                   56644'
+tests                   56636'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

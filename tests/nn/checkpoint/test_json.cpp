@@ -144,8 +144,8 @@ TEST_CASE("json: whole numbers", "[nn][checkpoint][json]") {
     CHECK(count("9223372036854775807") == INT64_MAX);
     CHECK(count("7", 7) == 7);
     for (const std::string wrong : {"1.0", "1e3", "1E3", "\"1\"", "true", "[1]", "{}"}) {
-        CHECK(contains(error_of([&] { integer(wrong); }), "f.json: must be a whole number: got "));
-        CHECK(contains(error_of([&] { count(wrong); }), "f.json: must be a whole number: got "));
+        CHECK(contains(error_of([&] { integer(wrong); }), "f.json: must be a whole number"));
+        CHECK(contains(error_of([&] { count(wrong); }), "f.json: must be a whole number"));
     }
     CHECK(error_of([&] { integer("null"); }) == "f.json: is missing; it must be a whole number");
     CHECK(error_of([&] { count("-1"); }) ==
@@ -153,7 +153,9 @@ TEST_CASE("json: whole numbers", "[nn][checkpoint][json]") {
     CHECK(error_of([&] { count("8", 7); }) == "f.json: must be a whole number from 0 to 7: got 8");
     for (const std::string large :
          {"9223372036854775808", "-9223372036854775809", "100000000000000000000000"})
-        CHECK(error_of([&] { integer(large); }) == "f.json: is too large: " + large);
+        CHECK(error_of([&] { integer(large); }) ==
+              "f.json: must be a whole number from -9223372036854775808 to 9223372036854775807: got " +
+                  large);
     CHECK(error_of([] { parsed("1e400").real(); }) == "f.json: is too large: 1e400");
     CHECK(parsed("1e-400").real() == 0);
     CHECK(parsed("12").real() == 12);
@@ -190,10 +192,7 @@ TEST_CASE("json: members in their order, and each value's name in errors", "[nn]
           "f.json: \"a\\n\" must be a string: got 1");
     CHECK(contains(error_of([] { parsed("{\"" + std::string(101, 'k') + "\":1}").members()[0].text(); }),
                    "f.json: \"" + std::string(100, 'k') + "\"... must be"));
-    CHECK(error_of([] { Json("{\"k\":1 x", "f.json", "; so there"); }) ==
-          "f.json: byte 7, after \"k\": expected ,, found \"x\"; so there");
-    CHECK(error_of([] { Json("{\"k\":1}", "f.json", "; so there")["l"].text(); }) ==
-          "f.json: l is missing; it must be a string; so there");
+    CHECK(complaint_about("{\"k\":1 x") == "f.json: byte 7, after \"k\": expected ,, found \"x\"");
     CHECK(contains(complaint_about("{\"" + std::string(41, 'k') + "\":x}"),
                    "after \"" + std::string(40, 'k') + "\"...: expected a value"));
 }
@@ -414,13 +413,11 @@ TEST_CASE("json: files", "[nn][checkpoint][json]") {
           (folder / "none.json") + ": cannot be opened: No such file or directory");
     put(path, "{\"a\": [1, 2}\n");
     CHECK(error_of([&] { Json::open(path); }) == path + ": byte 11, after \"a\": expected ,, found \"}\"");
-    put(path, "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 9\n");
-    CHECK(error_of([&] { Json::open(path); }) ==
-          path + ": Git LFS has not fetched this file yet; `git lfs pull` does");
     // Refused by its size, before anything is read: the file is a hole.
+    put(path, "");
     std::filesystem::resize_file(path, 100'000'000);
     CHECK(error_of([&] { Json::open(path); }) ==
-          path + ": 100000000 bytes are too many for a JSON file of a model; up to 67108864 are read");
+          path + ": 100000000 bytes are too many; up to 67108864 are read");
     std::filesystem::resize_file(path, 67'108'865);
     CHECK(contains(error_of([&] { Json::open(path); }), ": 67108865 bytes are too many"));
     std::filesystem::resize_file(path, 67'108'864);

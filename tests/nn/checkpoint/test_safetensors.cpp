@@ -163,14 +163,19 @@ TEST_CASE("safetensors: some numbers of a tensor, wherever it begins", "[nn][che
 TEST_CASE("safetensors: parts of a matrix, of which one may be empty", "[nn][checkpoint]") {
     const Tensor x = Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6});
     const SafeTensors file =
-        rewritten({{.name = "a", .tensor = x, .first = 0, .columns = 1},
-                   {.name = "b", .tensor = x, .first = 1, .columns = 2},
-                   {.name = "none", .tensor = x, .first = 3, .columns = 0},
-                   {.name = "t", .tensor = x, .transposed = true, .first = 1, .columns = 2}});
+        rewritten({{.name = "a", .tensor = x, .transposed = true, .first = 0, .columns = 1},
+                   {.name = "b", .tensor = x, .transposed = true, .first = 1, .columns = 2},
+                   {.name = "none", .tensor = x, .transposed = true, .first = 3, .columns = 0},
+                   {.name = "v", .tensor = Tensor::from({3}, {7, 8, 9}), .first = 1, .columns = 2}});
     CHECK(file.tensor("a").to_vector() == std::vector<Real>{1, 4});
-    CHECK(file.tensor("b").to_vector() == std::vector<Real>{2, 3, 5, 6});
-    CHECK(file.tensor("none").shape() == Shape{2, 0});
-    CHECK(file.tensor("t").to_vector() == std::vector<Real>{2, 5, 3, 6});
+    CHECK(file.tensor("b").to_vector() == std::vector<Real>{2, 5, 3, 6});
+    CHECK(file.tensor("none").shape() == Shape{0, 2});
+    CHECK(file.tensor("v").to_vector() == std::vector<Real>{8, 9});
+    // Read as rows, these numbers would be others.
+    for (const StateEntry& entry : {StateEntry{.name = "w", .tensor = x, .first = 1, .columns = 2},
+                                    StateEntry{.name = "w", .tensor = x, .beside = {x}}})
+        CHECK(error_of([&] { written({entry}); }) ==
+              "tensor \"w\": only of transposed matrices and of vectors a file has parts");
 }
 
 TEST_CASE("safetensors: any text can be a name or metadata", "[nn][checkpoint]") {
@@ -198,7 +203,7 @@ TEST_CASE("safetensors: no header is written that is too long to be read", "[nn]
     CHECK(error_of([&] {
               write(folder / "f", {}, {{"k", value}});
           }) ==
-          (folder / "f") + ": names and metadata take 100000008 bytes: the format's limit is 100000000");
+          (folder / "f") + ": names and metadata must be UTF-8, and of up to 100000000 bytes: got 100000008");
     CHECK((content(folder / "f") == "old"));  // not printed: it would be 100 MB
 }
 
@@ -280,7 +285,7 @@ TEST_CASE("safetensors: a file may hold whole numbers of every width beside its 
         CHECK(contains(error_of([&] { file.tensor("x"); }), "must hold floating-point numbers"));
         CHECK(contains(
             error_of([&] { opened(one_tensor(kind.dtype, "3", std::string(3 * kind.size - 1, '\1'))); }),
-            autograd::join("of this shape and dtype has ", 3 * kind.size, " bytes")));
+            autograd::join("of this shape and dtype must have ", 3 * kind.size, " bytes")));
     }
 }
 
@@ -289,8 +294,8 @@ TEST_CASE("safetensors: a tensor of another kind is refused", "[nn][checkpoint]"
     CHECK(contains(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }),
                    "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16"));
     CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", two)).tensor("x"); }),
-                   "has 5 dimensions"));
-    CHECK(contains(error_of([&] { opened(one_tensor("F16", "1", two)).tensor("y"); }),
-                   "there is no tensor \"y\"; this file has 1, the first is \"x\""));
-    CHECK(contains(error_of([&] { opened(file_of("{}")).tensor("y"); }), "this file has 0"));
+                   "at most 4 dimensions: got 5"));
+    for (const std::string& file : {one_tensor("F16", "1", two), file_of("{}")})
+        CHECK(
+            contains(error_of([&] { opened(file).tensor("y"); }), "m.safetensors: there is no tensor \"y\""));
 }

@@ -1,7 +1,6 @@
 // Files: what cannot be read, written, or is of another kind.
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"
@@ -76,11 +75,6 @@ void field(const std::string& text) {
 void configured(const std::string& field) {
     with_file(R"({"model_type":"plaingrad",)" + field + "}", [] { hugging_face::read_config(kPath); });
 }
-void copied(int64_t first, int64_t n) {
-    const SafeTensors file = opened(kOne);
-    Real to[2];
-    file.copy(file.entries()[0], first, n, to);
-}
 const Tensor kTensor = Tensor::full({2}, 1);
 
 }  // namespace
@@ -104,9 +98,6 @@ Calls calls_of_files() {
         CALL(opened(R"({"w":[]})")),
         CALL(opened(R"({"__metadata__":{"a":1}})", 0)),
         CALL(opened(kOne).tensor("v")),
-        CALL(copied(std::numeric_limits<int64_t>::max(), 1)),
-        CALL(copied(-1, 1)),
-        CALL(copied(0, 2)),
         CALL(opened(kWhole).tensor("w")),
         CALL(opened(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[0,4]}})").tensor("w")),
         CALL(nn::checkpoint::read("/no/such/file")),
