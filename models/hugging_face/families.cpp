@@ -71,7 +71,7 @@ Family rotary_family(const std::string& name, const std::string& of_class, const
                   {"mlp.gate_proj", "feed_forward.linear1", Columns::gate},
                   {"mlp.up_proj", "feed_forward.linear1", Columns::up},
                   {"mlp.down_proj", "feed_forward.linear2"}},
-        .head = {{"lm_head", "output", Columns::all, Kind::causal, Tie::second}},
+        .head = {{"lm_head", "output", Columns::all, Kind::causal}},
         .heads = {"lm_head.", "score."}};
 }
 
@@ -138,60 +138,58 @@ Family gpt2_family() {
                   {"ln_2", "norm2"},
                   {"mlp.c_fc", "feed_forward.linear1"},
                   {"mlp.c_proj", "feed_forward.linear2"}},
-        .head = {{"lm_head", "output", Columns::all, Kind::causal, Tie::second}},
+        .head = {{"lm_head", "output", Columns::all, Kind::causal}},
         .heads = {"lm_head.", "score."},
         .transposed = false};
 }
 
 Family bert_family() {
-    return {
-        .name = "bert",
-        .architectures = {{"BertForMaskedLM", Kind::masked},
-                          {"BertForPreTraining", Kind::masked},  // its second head is not read
-                          {"BertForSequenceClassification", Kind::classifier},
-                          {"BertModel", Kind::encoder, true}},
-        .usual = usual(bert(), -1, {}, 0),
-        .keys = kSizes + std::vector<Key>{{"layer_norm_eps", norm_eps},
-                                          {"type_vocab_size", token_types},
-                                          {"hidden_dropout_prob", hidden_dropout},
-                                          {"attention_probs_dropout_prob", attention_dropout},
-                                          {"classifier_dropout", pooled_dropout}},
-        .refused = {{"add_cross_attention", "false", "there is no second text to attend to"},
-                    {"is_decoder", "false", "each token sees all others"},
-                    {"position_embedding_type", "\"absolute\"", "transformers 5 has no other"},
-                    {"pruned_heads", "{}", "all layers have the same heads"}},
-        .prefix = "bert.",
-        .layers = "encoder.layer.",
-        .stack = {{"embeddings.word_embeddings", "embedding.tokens"},
-                  {"embeddings.position_embeddings", "embedding.positions"},
-                  {"embeddings.token_type_embeddings", "embedding.types"},
-                  {"embeddings.LayerNorm", "embedding.norm"}},
-        .layer = {{"attention.self.query", "self_attention.in_proj", Columns::query},
-                  {"attention.self.key", "self_attention.in_proj", Columns::key},
-                  {"attention.self.value", "self_attention.in_proj", Columns::value},
-                  {"attention.output.dense", "self_attention.out_proj"},
-                  {"attention.output.LayerNorm", "norm1"},
-                  {"intermediate.dense", "feed_forward.linear1"},
-                  {"output.dense", "feed_forward.linear2"},
-                  {"output.LayerNorm", "norm2"}},
-        .head = {{"bert.pooler.dense", "pooler", Columns::all, Kind::classifier},
-                 {"pooler.dense", "pooler", Columns::all, Kind::encoder},
-                 {"classifier", "output", Columns::all, Kind::classifier},
-                 {"cls.predictions.transform.dense", "transform", Columns::all, Kind::masked},
-                 {"cls.predictions.transform.LayerNorm", "norm", Columns::all, Kind::masked},
-                 {"cls.predictions.bias", "output.bias", Columns::all, Kind::masked, Tie::first},
-                 {"cls.predictions.decoder.bias", "output.bias", Columns::all, Kind::masked, Tie::second},
-                 {"cls.predictions.decoder.weight", "output.table", Columns::all, Kind::masked, Tie::second}},
-        .heads = {"cls.", "classifier."}};
+    return {.name = "bert",
+            .architectures = {{"BertForMaskedLM", Kind::masked},
+                              {"BertForPreTraining", Kind::masked},  // its second head is not read
+                              {"BertForSequenceClassification", Kind::classifier},
+                              {"BertModel", Kind::encoder, true}},
+            .usual = usual(bert(), -1, {}, 0),
+            .keys = kSizes + std::vector<Key>{{"layer_norm_eps", norm_eps},
+                                              {"type_vocab_size", token_types},
+                                              {"hidden_dropout_prob", hidden_dropout},
+                                              {"attention_probs_dropout_prob", attention_dropout},
+                                              {"classifier_dropout", pooled_dropout}},
+            .refused = {{"add_cross_attention", "false", "there is no second text to attend to"},
+                        {"is_decoder", "false", "each token sees all others"},
+                        {"position_embedding_type", "\"absolute\"", "transformers 5 has no other"},
+                        {"pruned_heads", "{}", "all layers have the same heads"}},
+            .prefix = "bert.",
+            .layers = "encoder.layer.",
+            .stack = {{"embeddings.word_embeddings", "embedding.tokens"},
+                      {"embeddings.position_embeddings", "embedding.positions"},
+                      {"embeddings.token_type_embeddings", "embedding.types"},
+                      {"embeddings.LayerNorm", "embedding.norm"}},
+            .layer = {{"attention.self.query", "self_attention.in_proj", Columns::query},
+                      {"attention.self.key", "self_attention.in_proj", Columns::key},
+                      {"attention.self.value", "self_attention.in_proj", Columns::value},
+                      {"attention.output.dense", "self_attention.out_proj"},
+                      {"attention.output.LayerNorm", "norm1"},
+                      {"intermediate.dense", "feed_forward.linear1"},
+                      {"output.dense", "feed_forward.linear2"},
+                      {"output.LayerNorm", "norm2"}},
+            .head = {{"bert.pooler.dense", "pooler", Columns::all, Kind::classifier},
+                     {"pooler.dense", "pooler", Columns::all, Kind::encoder},
+                     {"classifier", "output", Columns::all, Kind::classifier},
+                     {"cls.predictions.transform.dense", "transform", Columns::all, Kind::masked},
+                     {"cls.predictions.transform.LayerNorm", "norm", Columns::all, Kind::masked},
+                     {"cls.predictions.bias", "output.bias", Columns::all, Kind::masked, true},
+                     {"cls.predictions.decoder.bias", "output.bias", Columns::all, Kind::masked},
+                     {"cls.predictions.decoder.weight", "output.weight", Columns::all, Kind::masked}},
+            .heads = {"cls.", "classifier."}};
 }
 
 // With the keys that all families have, around its own.
 Family whole(Family f) {
     f.keys = std::vector<Key>{{"architectures", architectures}, {"vocab_size", vocabulary}} + f.keys +
-             std::vector<Key>{{"id2label", labels},           {"label2id", label_numbers},
-                              {"problem_type", problem_type}, {"tie_word_embeddings", tied},
-                              {"bos_token_id", start_id},     {"eos_token_id", end_ids},
-                              {"pad_token_id", pad_id}};
+             std::vector<Key>{{"id2label", labels},          {"label2id", label_numbers},
+                              {"tie_word_embeddings", tied}, {"bos_token_id", start_id},
+                              {"eos_token_id", end_ids},     {"pad_token_id", pad_id}};
     f.refused = f.refused + std::vector<Refused>{
                                 {"is_encoder_decoder", "false", "there is one stack"},
                                 {"per_layer_config", "null", "all layers are alike"},
@@ -201,7 +199,8 @@ Family whole(Family f) {
         f.ignored + Ignored{// The file of the weights says of what type they are; we compute in float32.
                             "model_type", "dtype", "torch_dtype",
                             // For training, for other tasks, and for saving memory or time.
-                            "initializer_range", "num_labels", "task_specific_params",
+                            "initializer_range", "task_specific_params", "num_labels",
+                            "problem_type",  // read with the labels
                             "chunk_size_feed_forward", "gradient_checkpointing", "use_cache",
                             // Python's return values, and who wrote the file.
                             "return_dict", "output_attentions", "output_hidden_states", "_name_or_path",

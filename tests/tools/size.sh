@@ -7,14 +7,14 @@
 table='room                    limit
 autograd                 3225
 autograd/kernels         3128
-nn                       1258
+nn                       1255
 nn/checkpoint            1350
-nn/parallel               456
-models                   2994
-models/hugging_face      1064
+nn/parallel               443
+models                   2921
+models/hugging_face      1006
 models/text              3395
-apps                     6679
-product                 23549
+apps                     6675
+product                 23398
 files                     236
 tests                   56642'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
