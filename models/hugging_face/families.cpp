@@ -187,9 +187,10 @@ Family bert_family() {
 // With the keys that all families have, around its own.
 Family whole(Family f) {
     f.keys = std::vector<Key>{{"architectures", architectures}, {"vocab_size", vocabulary}} + f.keys +
-             std::vector<Key>{{"id2label", labels},          {"label2id", label_numbers},
-                              {"tie_word_embeddings", tied}, {"bos_token_id", start_id},
-                              {"eos_token_id", end_ids},     {"pad_token_id", pad_id}};
+             std::vector<Key>{{"id2label", labels},           {"label2id", label_numbers},
+                              {"problem_type", problem_type}, {"tie_word_embeddings", tied},
+                              {"bos_token_id", start_id},     {"eos_token_id", end_ids},
+                              {"pad_token_id", pad_id}};
     f.refused = f.refused + std::vector<Refused>{
                                 {"is_encoder_decoder", "false", "there is one stack"},
                                 {"per_layer_config", "null", "all layers are alike"},
@@ -199,8 +200,7 @@ Family whole(Family f) {
         f.ignored + Ignored{// The file of the weights says of what type they are; we compute in float32.
                             "model_type", "dtype", "torch_dtype",
                             // For training, for other tasks, and for saving memory or time.
-                            "initializer_range", "task_specific_params", "num_labels",
-                            "problem_type",  // read with the labels
+                            "initializer_range", "num_labels", "task_specific_params",
                             "chunk_size_feed_forward", "gradient_checkpointing", "use_cache",
                             // Python's return values, and who wrote the file.
                             "return_dict", "output_attentions", "output_hidden_states", "_name_or_path",

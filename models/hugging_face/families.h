@@ -31,7 +31,7 @@ Meaning architectures, vocabulary, positions, width, layer_count, head_count, kv
     tied;
 Meaning rope_theta, rope, window;
 Meaning embedding_dropout, sublayer_dropout, hidden_dropout, attention_dropout, pooled_dropout;
-Meaning labels, label_numbers, start_id, end_ids, pad_id;
+Meaning labels, label_numbers, problem_type, start_id, end_ids, pad_id;
 
 // A key that is honoured.
 struct Key {

@@ -219,7 +219,6 @@ void window(Value& v, ConfigJson& c) {
 // ---- Classes. Other models than classifiers have none, whatever their file says.
 
 void labels(Value& v, ConfigJson& c) {
-    constexpr const char* kProblem = "single_label_classification";
     if (c.kind != Kind::classifier)
         return;
     if (v.file == nullptr) {
@@ -237,8 +236,6 @@ void labels(Value& v, ConfigJson& c) {
         c.labels = read_labels(*v.json);
     c.classes = std::ssize(c.labels);
     c.pooling = Pooling::pooler;
-    const Json type = (*v.file)["problem_type"];
-    type.require(type.text_or(kProblem) == kProblem, "must be ", kProblem, ": got ", type.shown());
 }
 
 // The other way round. It is not read.
@@ -249,6 +246,16 @@ void label_numbers(Value& v, ConfigJson& c) {
     for (std::size_t i = 0; i < c.labels.size(); ++i)
         all.emplace_back(c.labels[i], i);
     v.text = JsonText::object(all).text;
+}
+
+void problem_type(Value& v, ConfigJson& c) {
+    constexpr const char* kOnly = "single_label_classification";
+    if (c.kind != Kind::classifier)
+        return;
+    if (v.file == nullptr)
+        v.text = quote(kOnly);
+    else if (v.json && !v.json->is_null())
+        v.json->require(v.json->view() == kOnly, "must be ", kOnly, ": got ", v.json->shown());
 }
 
 // ---- Special ids. One beyond the vocabulary, often -1, means that there is none.

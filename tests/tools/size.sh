@@ -11,10 +11,10 @@ nn                       1255
 nn/checkpoint            1350
 nn/parallel               443
 models                   2921
-models/hugging_face      1006
+models/hugging_face      1012
 models/text              3395
 apps                     6675
-product                 23398
+product                 23404
 files                     236
 tests                   56642'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |

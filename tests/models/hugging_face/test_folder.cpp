@@ -63,7 +63,7 @@ void check_written_and_read(const Model& model, const ConfigJson& config) {
     save(folder.path, model, config);
     const SavedModel opened(folder.path);
     CHECK(opened.config.notes == std::vector<std::string>{});
-    for (const char* of_a_classifier : {"id2label", "label2id"})
+    for (const char* of_a_classifier : {"id2label", "problem_type"})
         CHECK(contains(content(folder / "config.json"), of_a_classifier) ==
               (model.config.kind == Kind::classifier));
     const Model again = load_model<Model>(opened);

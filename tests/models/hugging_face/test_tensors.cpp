@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "models/hugging_face/weights.h"
 #include "models/saved.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"

@@ -5,7 +5,6 @@
 #include "nn/checkpoint/utf8.h"
 #include "nn/linear.h"
 #include "nn/parallel/data_parallel.h"
-#include "nn/parallel/team.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
 #include "tests/trust/words/calls.h"
