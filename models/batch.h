@@ -73,13 +73,13 @@ struct Part : Batch, nn::StepPart {};
 // The parts of a step's batches that this process has, without those that have no rows: of each part all
 // batches. accumulate: batches of a step at most.
 template <class Batch>
-std::vector<Part<Batch>> own_parts(const nn::DataParallel& parallel, int64_t step,
+std::vector<Part<Batch>> own_parts(nn::Team& team, int64_t parts, int64_t step,
                                    const std::vector<Batch>& batches, int64_t accumulate) {
     std::vector<Part<Batch>> all;
-    const auto [begin, end] = parallel.own();
+    const auto [begin, end] = nn::parts_of(team.rank(), team.size(), parts);
     for (int64_t part = begin; part < end; ++part)
         for (int64_t i = 0; i < std::ssize(batches); ++i) {
-            const nn::StepPart at = {step, i, part, parallel.parts(), accumulate};
+            const nn::StepPart at = {step, i, part, parts, accumulate};
             const Batch& batch = batches[static_cast<std::size_t>(i)];
             if (at.parts == 1)
                 all.push_back({batch, at});

@@ -53,6 +53,14 @@ const Config& check_config(const Config& c) {
         {{"n_layers", c.n_layers}, {"n_decoder_layers", c.n_decoder_layers}, {"token_types", c.token_types}});
     check_specials(c.specials, pair ? std::min(c.src_vocabulary, c.vocabulary) : c.vocabulary);
     check_block(c.block);
+    // Sinusoids and rotary turns are computed, and in no file, so a few bytes of one could ask for gigabytes.
+    // Their table has at most 2^22 numbers (16 MiB), or as many as the model.
+    const auto width = static_cast<double>(c.block.positions == nn::Positions::sinusoidal ? c.block.d_model
+                                           : c.block.positions == nn::Positions::rotary   ? head_size(c.block)
+                                                                                          : 0);
+    check(static_cast<double>(c.max_length) * width <= std::max(0x1p22, least_parameters(c)),
+          "[config] max_length = ", c.max_length,
+          " makes a table of positions that is larger than the model");
     check(!pair || (c.token_types == 0 && !c.embedding_norm),
           "[config] token_types and embedding_norm are for models with one stack");
     check(!pair || !c.embeddings_tied || c.src_vocabulary == c.vocabulary,

@@ -39,15 +39,13 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
     return found;
 }
 
-StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters) {
-    return renamed(parameters, kPyTorch, true);
-}
-
-StateDict state_dict(const Transformer& model) {
+StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters, bool of_transformer) {
     NameRules rules = kPyTorch;
-    rules.push_back({"encoder.", "transformer.encoder."});
-    rules.push_back({"decoder.", "transformer.decoder."});
-    return renamed(all_parameters(model), rules, true);
+    if (of_transformer) {
+        rules.push_back({"encoder.", "transformer.encoder."});
+        rules.push_back({"decoder.", "transformer.decoder."});
+    }
+    return renamed(parameters, rules, true);
 }
 
 }  // namespace plaingrad::models

@@ -47,13 +47,15 @@ using nn::checkpoint::StateEntry;
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
                                 bool transposed);
 
-// By PyTorch's names.
-StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters);
+// By PyTorch's names. of_transformer: its two stacks are in a torch.nn.Transformer.
+StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters, bool of_transformer = false);
 template <nn::Module M>
 StateDict state_dict(const M& module) {
     return pytorch_state_dict(all_parameters(module));
 }
-StateDict state_dict(const Transformer& model);
+inline StateDict state_dict(const Transformer& model) {
+    return pytorch_state_dict(all_parameters(model), true);
+}
 
 // Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries
 // which are missing from the file, superfluous, or of another shape; then the model is unchanged. For a file

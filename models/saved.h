@@ -55,25 +55,20 @@ struct SavedModel {
     // that the model lacks.
     text::Tokenizer tokenizer() const;
 
-    std::string path, folder;
-    ConfigJson config;
+    // Throws FileError if the model is of another kind.
+    void check_kind(Kind kind) const;
+    // Reads the weights into a model of this configuration, which has these parameters; packed: see
+    // OpenOptions.
+    void read_weights(const std::vector<nn::NamedParameter>& all, bool packed) const;
+
+    std::string folder;
+    ConfigJson config = {};
     std::vector<nn::checkpoint::SafeTensors> files = {};  // of the weights
     std::string where;  // the file to name in complaints: the index, if there is one
 };
 
-// Whether the file with this metadata was saved here. Throws FileError naming the file for one of another
-// version.
-bool is_saved_here(const Metadata& metadata, const std::string& path);
-
-// For the five models. Each tensor is copied once, from its file into its parameter, which had no initial
-// values. Throws FileError if the model is of another kind, or cannot be read, or if tensors are missing,
-// superfluous, or of other shapes. Memory is allocated for no more numbers than the files have.
-template <nn::Module Model>
-Model load_model(const SavedModel& saved, const OpenOptions& options = {});
-template <nn::Module Model>
-Model load_model(const std::string& path, const OpenOptions& options = {}) {
-    return load_model<Model>(SavedModel(path), options);
-}
+// Whether a file was saved here. Throws FileError naming the file for one of another version.
+bool is_saved_here(const nn::checkpoint::SafeTensors& file);
 
 // A model whose matrices are not set: all of its weights will be read from a file.
 template <nn::Module Model>
@@ -84,24 +79,40 @@ Model unset(Config config, const Rng& rng) {
     return model;
 }
 
+// For the five models. Each tensor is copied once, from its file into its parameter, which had no initial
+// values. Throws FileError if the model is of another kind, or cannot be read, or if tensors are missing,
+// superfluous, or of other shapes. Memory is allocated for no more numbers than the files have.
+template <nn::Module Model>
+Model load_model(const SavedModel& saved, const OpenOptions& options = {}) {
+    saved.check_kind(Model::kKind);
+    Model model = unset<Model>(saved.config, options.rng);
+    model.config.block.precision = options.precision.value_or(model.config.block.precision);
+    const UsePrecision precision(model.config.block.precision);
+    saved.read_weights(all_parameters(model), options.packed);
+    return model;
+}
+template <nn::Module Model>
+Model load_model(const std::string& path, const OpenOptions& options = {}) {
+    return load_model<Model>(SavedModel(path), options);
+}
+
 // Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
 // was loaded with, or hugging_face::config_of. The family, the special ids, the labels and the limits of
 // positions come from it, everything else comes from the model. Throws Error for a model that computes what
-// none of this family does, or that could not be loaded again, as its table of sinusoids, which is computed
-// and not in the file, has more than 2^22 numbers, and more than the file; and FileError if a file cannot be
-// written. The files that were there are then unchanged, unless the disk becomes full between the two.
+// none of this family does, and FileError if a file cannot be written. The files that were there are then
+// unchanged, unless the disk becomes full between the two.
+void save(const std::string& folder, const std::vector<nn::NamedParameter>& all, const ConfigJson& config);
 template <nn::Module Model>
-void save(const std::string& folder, const Model& model, const ConfigJson& config);
+void save(const std::string& folder, const Model& model, const ConfigJson& config) {
+    save(folder, all_parameters(model), config_of(model.config, config));
+}
 template <nn::Module Model>
 void save(const std::string& folder, const Model& model) {
     save(folder, model, hugging_face::config_of(model.config));
 }
 
-// The tensors of model.safetensors, to be written, beside this config.json; and the writing.
-template <nn::Module Model>
-StateDict saved_state(const Model& model, const ConfigJson& config);
-void save_weights(const std::string& path, const StateDict& state, const std::string& family,
-                  Metadata extra = {});
+// The tensors of model.safetensors, to be written, beside this config.json.
+StateDict saved_state(const std::vector<nn::NamedParameter>& all, const ConfigJson& config);
 
 // What a folder has besides its weights and config.json, as names and contents: the tokenizer and
 // generation_config.json; to be written into another folder. Older files of a tokenizer become a
@@ -110,11 +121,9 @@ using TextFiles = std::vector<std::pair<std::string, std::string>>;
 TextFiles read_text_files(const std::string& folder);
 void write_text_files(const TextFiles& files, const std::string& folder);
 
-// The file whose weights are opened when a program is given `path`: itself, or, of a folder, as above.
-std::string model_file(const std::string& path);
-
-// A checkpoint: a model's state_dict, and what training needs to resume; without it, the weights alone.
-// Replaces the file; if that fails, the old one is unchanged. Throws FileError naming the file and the cause.
+// Every file of weights that is written here: a model's state_dict; in a checkpoint also what training needs
+// to resume. Replaces the file; if that fails, the old one is unchanged. Throws FileError naming the file and
+// the cause.
 void save_checkpoint(const std::string& path, const StateDict& state, Metadata extra = {},
                      const nn::Training* training = nullptr);
 

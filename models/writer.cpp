@@ -10,13 +10,8 @@ Writer Writer::load(const std::string& path, const OpenOptions& options) {
     const SavedModel saved(path);
     Writer w = {load_model<LanguageModel>(saved, options), saved.tokenizer(), saved.config.lines};
     w.notes = saved.config.notes;
-    if (saved.is_ours())
-        return w;
-    const auto generation = hugging_face::read_generation(saved.folder, saved.config.vocabulary, w.usual);
-    w.usual = generation.writing;
-    if (!generation.ends.empty())
-        w.model.config.specials.ends = generation.ends;
-    w.notes.insert(w.notes.end(), generation.notes.begin(), generation.notes.end());
+    if (!saved.is_ours())
+        hugging_face::read_generation(saved.folder, w);
     return w;
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "nn/optim.h"
-#include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::nn {
 
@@ -57,13 +56,10 @@ struct Validations {
 
 // The state of a run besides the weights: what must be saved to resume it with the same bits.
 struct Training : Validations {
-    // team, parts: see DataParallel.
-    Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options, Team& team = alone(),
-             int64_t parts = 1)
-        : adam(parameters, options), parallel(parameters, team, parts) {}
+    Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
+        : adam(parameters, options) {}
 
     Adam adam;  // its steps are those of the run
-    DataParallel parallel;
 };
 
 // A log as CSV: a row for each step. Tokens a second are those of the step, over the time since the row

@@ -73,17 +73,17 @@ void check_memory_to_open(double bytes) {
     check_available(bytes, join("memory: weights ", mib(bytes), " MiB"), "a smaller model needs less");
 }
 
-void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParameter>& parameters,
                   const RunPlan& plan) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
-    const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
-    const auto sums = static_cast<double>(
-        parallel.parts() > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
-    const double activations = plan.activations / static_cast<double>(parallel.parts());
+    const nn::PartSum own = nn::parts_of(run.team().rank(), run.team().size(), run.parts);
+    const auto sums =
+        static_cast<double>(run.parts > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
+    const double activations = plan.activations / static_cast<double>(run.parts);
     const double sum = weights + (3 + sums) * learning + activations;
     const std::string text =
-        join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ", mib(weights),
+        join("memory", run.team().size() > 1 ? " of each process" : "", ": weights ", mib(weights),
              " MiB, gradients ", mib(learning), ", optimizer ", mib(2 * learning),
              sums > 0 ? ", sums over parts " + mib(sums * learning) : "", ", activations about ",
              mib(activations), ": ", mib(sum), " MiB");

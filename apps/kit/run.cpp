@@ -9,6 +9,7 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "apps/kit/report.h"
+#include "models/hugging_face/weights.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -72,7 +73,7 @@ void Run::begins() {
                 as_line(folder.path));
         return;
     }
-    print_memory(training.parallel, model.parameters, plan);
+    print_memory(folder, model.parameters, plan);
     if (folder.run.check)
         throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
     if (folder.team().leads() && (folder.exists() || !folder.run.report.empty()))
@@ -82,17 +83,15 @@ void Run::begins() {
         progress_.emplace(last(), done);
 }
 
-void Run::stepped(const nn::StepReport& report) {
+bool Run::stepped(const nn::StepReport& report) {
     if (progress_)
         progress_->update(report.step, report.loss, report.tokens);
-}
-
-void Run::has_validated(bool better) {
-    if (progress_)
-        progress_->note(validation + (better ? "" : "  (not better)"));
+    return interrupted();
 }
 
 void Run::will_save(const nn::StepReport& report) {
+    if (progress_ && report.validation)
+        progress_->note(validation + (training.best_step == report.step ? "" : "  (not better)"));
     if (recorder_)
         recorder_->after_step(*this, report, scores);
 }
@@ -123,7 +122,7 @@ bool Run::finish() {
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
-    const std::string file = exists(last) ? last : models::model_file(path);
+    const std::string file = exists(last) ? last : models::hugging_face::weight_files(path)[0];
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
     const nn::checkpoint::Fields training{metadata, "training.", file}, run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))

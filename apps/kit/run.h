@@ -120,7 +120,7 @@ void check_memory(double parameters);
 void check_memory_to_open(double bytes);  // the same for weights that are only used
 
 // Prints to standard error how much memory a run needs. Throws Error if there is not enough.
-void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParameter>& parameters,
                   const RunPlan& plan);
 
 // --check: is this model ready for a long run, on this data and with these settings? A few seconds of
@@ -184,10 +184,8 @@ public:
 
 private:
     void begins() override;
-    void stepped(const nn::StepReport& report) override;
-    void has_validated(bool better) override;
+    bool stepped(const nn::StepReport& report) override;
     void will_save(const nn::StepReport& report) override;
-    bool should_stop() override { return interrupted(); }
 
     std::optional<Recorder> recorder_;  // of process 0, as the line
     std::optional<Progress> progress_;

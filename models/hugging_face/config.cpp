@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <map>
 #include <span>
 
 #include "autograd/base/list.h"
@@ -24,19 +25,7 @@ void check_model(const std::string& path, const ConfigJson& c) {
     }
 }
 
-// A visit of the fields of Config, which writes them as JSON,
-struct FieldsToJson {
-    std::vector<std::pair<std::string, std::string>>& fields;
-    template <class T>
-    void operator()(const std::string& name, const T& value) {
-        fields.emplace_back(name, JsonText(value).text);
-    }
-    template <class Enum>
-    void operator()(const std::string& name, Enum value, std::span<const char* const> names) {
-        (*this)(name, names[static_cast<std::size_t>(value)]);
-    }
-};
-// and one that reads them. One that is missing keeps its value.
+// A visit of the fields of Config, which reads them from JSON. One that is missing keeps its value.
 struct FieldsFromJson {
     const Json& json;
     void read(const Json& j, bool& value) const { value = j.boolean(); }
@@ -58,18 +47,17 @@ struct FieldsFromJson {
             read(item, values.emplace_back());
     }
     template <class T>
-    void operator()(const std::string& name, T& value) const {
-        if (const Json j = json[name]; !j.is_null())
-            read(j, value);
-    }
-    template <class Enum>
-    void operator()(const std::string& name, Enum& value, std::span<const char* const> names) const {
+    void operator()(const std::string& name, T& value, std::span<const char* const> names = {}) const {
         const Json j = json[name];
         if (j.is_null())
             return;
-        const auto found = std::find(names.begin(), names.end(), j.view());
-        j.require(found != names.end(), "has an unknown value ", j.shown());
-        value = static_cast<Enum>(found - names.begin());
+        if constexpr (std::is_enum_v<T>) {
+            const auto found = std::find(names.begin(), names.end(), j.view());
+            j.require(found != names.end(), "has an unknown value ", j.shown());
+            value = static_cast<T>(found - names.begin());
+        } else {
+            read(j, value);
+        }
     }
 };
 
@@ -86,17 +74,6 @@ ConfigJson read_own(const Json& json, const std::string& path) {
                c.labels.size(), ", \"classes\" ", c.classes);
     check_model(path, c);
     return c;
-}
-
-// A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
-void limit_to_window(ConfigJson& c) {
-    if (c.window >= c.max_positions)
-        c.window = 0;
-    if (c.window == 0)
-        return;
-    c.notes.push_back(autograd::join("texts of up to ", c.window, " tokens, instead of ", c.max_length,
-                                     ": in longer ones attention would have to see only its sliding_window"));
-    c.max_length = c.window;
 }
 
 // What 0 stands for.
@@ -117,24 +94,21 @@ ConfigJson read(const Json& json, const std::string& path) {
     const Family& family = family_of(type.text());
     ConfigJson c = family.usual;
     c.family = family.name;
-    std::vector<Value> values =
-        autograd::mapped(family.keys, [&](const Key& key) { return Value{.name = key.name, .file = &json}; });
-    Json::Items others;
+    std::map<std::string_view, Json> members;  // by the family's names
     for (const Json& member : json.members()) {
         std::string_view name = member.name();
         for (const auto& [other, own] : family.other_names)
             name = name == other ? own : name;
-        const auto value =
-            std::find_if(values.begin(), values.end(), [&](const Value& v) { return v.name == name; });
-        if (value != values.end())
-            value->json = member;
-        else
-            others.push_back(member);
+        members.insert_or_assign(name, member);
     }
-    for (std::size_t i = 0; i < values.size(); ++i)  // in the table's order, as some need those before them
-        family.keys[i].meaning(values[i], c);
-    limit_to_window(c);
-    check_others(others, family.refused, family.ignored, c.notes);
+    for (const Key& key : family.keys) {  // in the table's order, as some need those before them
+        Value value = {.name = key.name, .file = &json};
+        if (const auto member = members.extract(key.name))
+            value.json = member.mapped();
+        key.meaning(value, c);
+    }
+    const auto rest = autograd::mapped(members, [](const auto& member) { return member.second; });
+    check_others(rest, family.refused, family.ignored, c.notes);
     check_model(path, c);
     resolve(c.block);
     return c;
@@ -167,10 +141,6 @@ ConfigJson config_of(const Config& model, const ConfigJson& given) {
         c.max_positions = model.max_length;
         c.window = 0;
     }
-    check(model.kind != Kind::classifier ||
-              (model.pooling == Pooling::pooler && std::ssize(c.labels) == model.classes),
-          "[hugging_face] BERT's classifier has a pooler, and a label for each of ", model.classes,
-          " classes: got ", c.labels.size());
     resolve(c.block);
     c.block.attention_out_bias = c.block.attention_bias && c.block.attention_out_bias;
     // Read again, it must be the same model.
@@ -235,8 +205,14 @@ std::string written(const ConfigJson& config) {
 
 std::vector<std::pair<std::string, std::string>> fields_of(const Config& config) {
     std::vector<std::pair<std::string, std::string>> fields;
-    FieldsToJson visit{fields};
-    Config::fields(config, visit);
+    const auto add = [&](const std::string& name, const auto& value,
+                         std::span<const char* const> names = {}) {
+        if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>)
+            fields.emplace_back(name, quote(names[static_cast<std::size_t>(value)]));
+        else
+            fields.emplace_back(name, JsonText(value).text);
+    };
+    Config::fields(config, add);
     return fields;
 }
 

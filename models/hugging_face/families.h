@@ -56,16 +56,14 @@ void check_others(const Json::Items& members, const std::vector<Refused>& refuse
 // A linear layer of theirs may be some columns of one of ours.
 enum class Columns { all, query, key, value, gate, up };
 
-// Names of one tensor, if the model is tied: each may be read, and the first is written. In a model that is
-// not tied, the second is the tensor's name, and the first is written in vain, as transformers does.
-enum class Tie { none, first, second };
-
 // A layer of the file, and ours: its weight, and its bias if it has one. Or one of these alone, by its name.
 struct Row {
     std::string theirs, ours;
     Columns columns = Columns::all;
     std::optional<Kind> kind = {};  // of a head: which models have it
-    Tie tie = Tie::none;
+    // In a model that is not tied another tensor counts: this one is written, as transformers does, and not
+    // read.
+    bool in_vain = false;
 };
 
 // ---- Families.

@@ -84,19 +84,19 @@ void note_chat_template(const std::string& folder, std::vector<std::string>& not
 
 }  // namespace
 
-Generation read_generation(const std::string& folder, int64_t vocabulary, const WritingOptions& usual) {
-    Generation g = {.writing = usual};
-    note_chat_template(folder, g.notes);
+void read_generation(const std::string& folder, Writer& w) {
+    note_chat_template(folder, w.notes);
     const std::string path = nn::checkpoint::in_folder(folder, "generation_config.json");
     if (!nn::checkpoint::exists(path))
-        return g;
+        return;
     const Json json = Json::open(path), do_sample = json["do_sample"], top_k = json["top_k"];
-    check_others(json.members(), kRefused, kAccepted, g.notes);
+    check_others(json.members(), kRefused, kAccepted, w.notes);
     const auto ids = [&](const char* name) {
         return valid_ids(autograd::join("generation_config.json: ", name),
-                         autograd::mapped(listed_in(json[name]), &Json::integer), vocabulary, g.notes);
+                         autograd::mapped(listed_in(json[name]), &Json::integer), w.model.config.vocabulary,
+                         w.notes);
     };
-    SamplingOptions& s = g.writing.sampling;
+    SamplingOptions& s = w.usual.sampling;
     if (do_sample.boolean_or(false))
         s = {.temperature = 1, .top_k = 50, .top_p = 1};
     set(s.temperature, json["temperature"], 0, 1e30, "0 or more");
@@ -106,18 +106,18 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     if (!do_sample.boolean_or(true))
         s.temperature = 0;
     if (do_sample.is_null())
-        g.notes.emplace_back(
+        w.notes.emplace_back(
             "generation_config.json has no do_sample: tokens are drawn, where transformers would take the "
             "most probable one");
     const int64_t tokens = count_or_0(json["max_new_tokens"]), length = count_or_0(json["max_length"]);
     if (tokens > 0)
-        g.writing.max_tokens = tokens;
+        w.usual.max_tokens = tokens;
     else if (length > 0)
-        g.writing.max_tokens = g.writing.max_length = length;
-    g.writing.stop = autograd::mapped(listed_in(json["stop_strings"]), &Json::nonempty_text);
-    g.ends = ids("eos_token_id");
+        w.usual.max_tokens = w.usual.max_length = length;
+    w.usual.stop = autograd::mapped(listed_in(json["stop_strings"]), &Json::nonempty_text);
+    if (const std::vector<int32_t> ends = ids("eos_token_id"); !ends.empty())
+        w.model.config.specials.ends = ends;
     s.never = ids("suppress_tokens");
-    return g;
 }
 
 }  // namespace plaingrad::models::hugging_face

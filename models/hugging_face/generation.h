@@ -6,24 +6,17 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "models/writer.h"
 
 namespace plaingrad::models::hugging_face {
 
-struct Generation {
-    // The file's values. For those that the file does not set, its do_sample decides, as in transformers:
-    // false means greedy decoding; true means temperature 1, top_k 50 and top_p 1. A file without do_sample
-    // leaves the usual options, as the most probable tokens of a small model soon repeat themselves; a note
-    // says so, for transformers would decode greedily.
-    WritingOptions writing = {};
-    std::vector<int32_t> ends = {};       // ids that end a text, instead of those of config.json
-    std::vector<std::string> notes = {};  // a line each: what was ignored, and why
-};
-
-// Reads the folder's generation_config.json, if there is one, and looks for a chat template, which is not
-// applied. Throws FileError, in one line that names the file and the key.
-Generation read_generation(const std::string& folder, int64_t vocabulary, const WritingOptions& usual);
+// Reads the folder's generation_config.json, if there is one, into the usual options of its Writer, the ids
+// that end a text, and the notes. For values that the file does not set, its do_sample decides, as in
+// transformers: false means greedy decoding; true means temperature 1, top_k 50 and top_p 1. A file without
+// do_sample leaves the usual options, as the most probable tokens of a small model soon repeat themselves; a
+// note says so, for transformers would decode greedily. Also looks for a chat template, which is not applied.
+// Throws FileError, in one line that names the file and the key.
+void read_generation(const std::string& folder, Writer& writer);
 
 }  // namespace plaingrad::models::hugging_face

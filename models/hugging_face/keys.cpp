@@ -23,7 +23,6 @@ int64_t between(const Json& json, int64_t least, int64_t most) {
     return n;
 }
 int64_t size(const Json& json) { return between(json, 1, INT32_MAX); }
-int64_t size_or_null(const Json& json) { return json.is_null() ? 0 : size(json); }
 // Each layer takes memory before a tensor of it was found.
 int64_t few(const Json& json) { return between(json, 0, 10'000); }
 
@@ -86,16 +85,16 @@ std::string json_of(nn::Activation value) {
                        return known.second == value;
                    })->first);
 }
-std::string id_or_null(int32_t id) { return id < 0 ? "null" : json_of(id); }
 
 // ---- Keys that are one number, or one name.
 
+// null: the value that null stands for, if it may be null.
 template <class T, class Read>
-void single(Value& v, T& member, Read read) {
+void single(Value& v, T& member, Read read, std::optional<std::type_identity_t<T>> null = {}) {
     if (v.file == nullptr)
-        v.text = json_of(member);
+        v.text = null == member ? "null" : json_of(member);
     else if (v.json)
-        member = static_cast<T>(std::invoke(read, *v.json));
+        member = null && v.json->is_null() ? *null : static_cast<T>(std::invoke(read, *v.json));
 }
 
 }  // namespace
@@ -104,8 +103,8 @@ void vocabulary(Value& v, ConfigJson& c) { single(v, c.vocabulary, size); }
 void width(Value& v, ConfigJson& c) { single(v, c.block.d_model, size); }
 void layer_count(Value& v, ConfigJson& c) { single(v, c.n_layers, few); }
 void head_count(Value& v, ConfigJson& c) { single(v, c.block.n_heads, size); }
-void kv_heads(Value& v, ConfigJson& c) { single(v, c.block.n_kv_heads, size_or_null); }
-void head_width(Value& v, ConfigJson& c) { single(v, c.block.head_dim, size_or_null); }
+void kv_heads(Value& v, ConfigJson& c) { single(v, c.block.n_kv_heads, size, 0); }
+void head_width(Value& v, ConfigJson& c) { single(v, c.block.head_dim, size, 0); }
 void inner_width(Value& v, ConfigJson& c) { single(v, c.block.d_ff, size); }
 void activation(Value& v, ConfigJson& c) { single(v, c.block.activation, named_activation); }
 void norm_eps(Value& v, ConfigJson& c) { single(v, c.block.norm_eps, positive); }
@@ -116,6 +115,7 @@ void rope_theta(Value& v, ConfigJson& c) { single(v, c.block.rotary.base, positi
 void embedding_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.embeddings, rate); }
 void sublayer_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.sublayers, rate); }
 void attention_dropout(Value& v, ConfigJson& c) { single(v, c.block.dropout.attention, rate); }
+void pooled_dropout(Value& v, ConfigJson& c) { single(v, c.pooled_dropout, rate, -1); }
 
 void hidden_dropout(Value& v, ConfigJson& c) {
     single(v, c.block.dropout.sublayers, rate);
@@ -134,12 +134,6 @@ void inner_width_or_four(Value& v, ConfigJson& c) {
     c.block.d_ff = v.file != nullptr ? 4 * c.block.d_model : c.block.d_ff;
     if (v.file == nullptr || (v.json && !v.json->is_null()))
         inner_width(v, c);
-}
-void pooled_dropout(Value& v, ConfigJson& c) {
-    if (v.file == nullptr)
-        v.text = c.pooled_dropout < 0 ? "null" : json_of(c.pooled_dropout);
-    else if (v.json && !v.json->is_null())
-        c.pooled_dropout = rate(*v.json);
 }
 
 // The first of the list names the class that wrote the weights.
@@ -163,17 +157,14 @@ void architectures(Value& v, ConfigJson& c) {
 
 // ---- Rotary positions.
 
-static std::string written_rope(const nn::RotaryOptions& r) {
-    if (r.scaling == nn::RotaryScaling::linear)
-        return JsonText::object({{"rope_type", "linear"}, {"factor", r.factor}}).text;
-    if (r.scaling == nn::RotaryScaling::llama3)
-        return JsonText::object({{"rope_type", "llama3"},
-                                 {"factor", r.factor},
-                                 {"low_freq_factor", r.low_frequency_factor},
-                                 {"high_freq_factor", r.high_frequency_factor},
-                                 {"original_max_position_embeddings", r.original_length}})
-            .text;
-    return "null";
+static JsonText written_rope(const nn::RotaryOptions& r) {
+    const bool llama3 = r.scaling == nn::RotaryScaling::llama3;
+    std::vector<JsonText::Member> all = {{"rope_type", llama3 ? "llama3" : "linear"}, {"factor", r.factor}};
+    if (llama3)
+        all.insert(all.end(), {{"low_freq_factor", r.low_frequency_factor},
+                               {"high_freq_factor", r.high_frequency_factor},
+                               {"original_max_position_embeddings", r.original_length}});
+    return r.scaling == nn::RotaryScaling::none ? nullptr : JsonText::object(all);
 }
 
 // "rope_parameters" since transformers 5. As there, the older "rope_scaling", if there is one, stands
@@ -181,50 +172,48 @@ static std::string written_rope(const nn::RotaryOptions& r) {
 void rope(Value& v, ConfigJson& c) {
     nn::RotaryOptions& r = c.block.rotary;
     if (v.file == nullptr) {
-        v.text = written_rope(r);
+        v.text = written_rope(r).text;
         return;
     }
     const Json older = (*v.file)["rope_scaling"];
     const Json json = older.is_null() || older.shown() == "{}" ? (*v.file)["rope_parameters"] : older;
     if (json.is_null())
         return;
-    static constexpr std::string_view kNames[] = {"rope_type",
-                                                  "type",
-                                                  "rope_theta",
-                                                  "factor",
-                                                  "low_freq_factor",
-                                                  "high_freq_factor",
-                                                  "partial_rotary_factor",
-                                                  "original_max_position_embeddings"};
-    for (const Json& member : json.members())
-        member.require(std::find(std::begin(kNames), std::end(kNames), member.name()) != std::end(kNames) &&
-                           (member.name() != "partial_rotary_factor" || member.real() == 1),
-                       "is not supported; whole heads are rotated, by one base and one factor");
-    const auto number = [&](const char* name) { return static_cast<Real>(json[name].real()); };
-    r.base = json["rope_theta"].is_null() ? r.base : number("rope_theta");
-    const Json type = json[json["rope_type"].is_null() ? "type" : "rope_type"];  // the second name is older
+    const Json base = json["rope_theta"], factor = json["factor"], low = json["low_freq_factor"],
+               high = json["high_freq_factor"], partial = json["partial_rotary_factor"],
+               inside = json["original_max_position_embeddings"], old_type = json["type"],
+               new_type = json["rope_type"], type = new_type.is_null() ? old_type : new_type;
+    json.check_all_used();
+    partial.require(partial.is_null() || partial.real() == 1, "is not supported; whole heads are rotated");
+    const auto number = [](const Json& value) { return static_cast<Real>(value.real()); };
+    r.base = base.is_null() ? r.base : number(base);
     const std::string name = type.text_or("default");
     type.require(name == "default" || name == "linear" || name == "llama3", type.shown(),
                  " is not supported; there are default, linear and llama3");
     if (name == "default")
         return;
     r.scaling = name == "linear" ? nn::RotaryScaling::linear : nn::RotaryScaling::llama3;
-    r.factor = number("factor");
+    r.factor = number(factor);
     if (name == "linear")
         return;
-    r.low_frequency_factor = number("low_freq_factor");
-    r.high_frequency_factor = number("high_freq_factor");
-    const Json inside = json["original_max_position_embeddings"],
-               beside = (*v.file)["original_max_position_embeddings"];
+    r.low_frequency_factor = number(low);
+    r.high_frequency_factor = number(high);
+    const Json beside = (*v.file)["original_max_position_embeddings"];
     r.original_length = !beside.is_null() ? size(beside) : inside.is_null() ? c.max_positions : size(inside);
 }
 
-// The sliding window: how many tokens back all layers see.
+// The sliding window: how many tokens back all layers see. In texts no longer than it, these are all of them.
 void window(Value& v, ConfigJson& c) {
-    if (v.file == nullptr)
-        v.text = c.window > 0 ? json_of(c.window) : "null";
-    else if (v.json)
-        c.window = size_or_null(*v.json);
+    single(v, c.window, size, 0);
+    if (v.file == nullptr || c.window == 0)
+        return;
+    if (c.window >= c.max_positions) {
+        c.window = 0;
+        return;
+    }
+    c.notes.push_back(join("texts of up to ", c.window, " tokens, instead of ", c.max_length,
+                           ": in longer ones attention would have to see only its sliding_window"));
+    c.max_length = c.window;
 }
 
 // ---- Classes. Other models than classifiers have none, whatever their file says.
@@ -271,31 +260,27 @@ void problem_type(Value& v, ConfigJson& c) {
 
 // ---- Special ids. One beyond the vocabulary, often -1, means that there is none.
 
-// known: without this key.
-static std::vector<int32_t> special_ids(const Value& v, ConfigJson& c, const std::vector<int64_t>& known) {
-    return valid_ids(v.name, v.json ? autograd::mapped(listed_in(*v.json), &Json::integer) : known,
-                     c.vocabulary, c.notes);
+static void ids(Value& v, ConfigJson& c, std::vector<int32_t>& all) {
+    if (v.file == nullptr)
+        v.text = all.empty() ? "null" : all.size() == 1 ? json_of(all[0]) : json_of(all);
+    else
+        all = valid_ids(v.name,
+                        v.json ? autograd::mapped(listed_in(*v.json), &Json::integer)
+                               : std::vector<int64_t>(all.begin(), all.end()),
+                        c.vocabulary, c.notes);
 }
 
 static void one_id(Value& v, ConfigJson& c, int32_t& id) {
-    if (v.file == nullptr) {
-        v.text = id_or_null(id);
-        return;
-    }
-    const auto known = id < 0 ? std::vector<int64_t>() : std::vector<int64_t>{id};
-    const std::vector<int32_t> ids = special_ids(v, c, known);
-    id = ids.empty() ? -1 : ids[0];
+    std::vector<int32_t> all(id < 0 ? 0 : 1, id);
+    ids(v, c, all);
+    id = all.empty() ? -1 : all[0];
 }
 void start_id(Value& v, ConfigJson& c) { one_id(v, c, c.start); }
 void pad_id(Value& v, ConfigJson& c) { one_id(v, c, c.specials.pad); }
 
 void end_ids(Value& v, ConfigJson& c) {
     std::vector<int32_t>& ends = c.specials.ends;
-    if (v.file == nullptr) {
-        v.text = ends.empty() ? "null" : ends.size() == 1 ? json_of(ends[0]) : json_of(ends);
-        return;
-    }
-    ends = special_ids(v, c, {ends.begin(), ends.end()});
+    ids(v, c, ends);
     c.specials.start = c.start >= 0 ? c.start : ends.empty() ? 0 : ends[0];
 }
 

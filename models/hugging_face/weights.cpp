@@ -5,11 +5,13 @@
 #include <set>
 
 #include "models/hugging_face/families.h"
+#include "models/pytorch.h"
 #include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
 
+namespace fs = std::filesystem;
 using nn::checkpoint::check_file;
 using nn::checkpoint::exists;
 using nn::checkpoint::Json;
@@ -33,10 +35,7 @@ std::vector<std::string> read_index(const std::string& folder, const std::string
     return paths;
 }
 
-namespace fs = std::filesystem;
-
-}  // namespace
-
+// Of a folder without a model that is read, names what there is instead, if that is known.
 void refuse_others(const std::string& folder) {
     std::error_code error;
     const std::vector<std::string> names = nn::checkpoint::names_in(folder, error);
@@ -57,16 +56,21 @@ void refuse_others(const std::string& folder) {
             nn::checkpoint::refuse_foreign(nn::checkpoint::in_folder(folder, name), "", name);
 }
 
-WeightFiles weight_files(const std::string& folder) {
+}  // namespace
+
+std::vector<std::string> weight_files(const std::string& folder) {
+    std::error_code none;
+    if (!fs::is_directory(folder, none))
+        return {folder};  // a file
     const std::string file = nn::checkpoint::in_folder(folder, "model.safetensors"),
                       index = file + ".index.json";
     if (exists(file))
-        return {.paths = {file}};
+        return {file};
     if (exists(index))
-        return {.paths = read_index(folder, index), .index = index};
+        return read_index(folder, index);
     for (const char* const checkpoint : {"best.safetensors", "last.safetensors"})
         if (const std::string path = nn::checkpoint::in_folder(folder, checkpoint); exists(path))
-            return {.paths = {path}};
+            return {path};
     refuse_others(folder);
     throw nn::checkpoint::FileError(
         folder +
@@ -108,17 +112,16 @@ std::string canonical_name(const ConfigJson& c, std::string name) {
         (c.kind == Kind::masked && name.starts_with(prefix + "pooler.")))
         return "";
     for (const Row& row : family.head)
-        if (!c.tied && row.tie == Tie::first && row.theirs == name)
+        if (!c.tied && row.in_vain && row.theirs == name)
             return "";
     return replaced(name, {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}});
 }
 
-nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::NamedParameter>& parameters,
-                                     Direction direction) {
+nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::NamedParameter>& parameters) {
     const Family& family = family_of(c.family);
-    std::map<std::string, nn::NamedParameter> ours;
-    for (const nn::NamedParameter& p : parameters)
-        ours.emplace(p.name, p);
+    std::map<std::string, nn::checkpoint::StateEntry> ours;
+    for (const nn::checkpoint::StateEntry& entry : renamed(parameters, {}, family.transposed))
+        ours.emplace(entry.name, entry);
     nn::checkpoint::StateDict entries;
     std::set<const Real*> named;
     // Returns whether the model has this parameter.
@@ -126,20 +129,17 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
         const auto found = ours.find(name);
         if (found == ours.end())
             return false;
-        const nn::NamedParameter& p = found->second;
+        const nn::checkpoint::StateEntry& entry = found->second;
         const auto [first, n] = columns(part, c.block);
-        entries.push_back({theirs, p.tensor, p.is_matrix && family.transposed, first, n});
-        named.insert(p.tensor.data());
+        entries.push_back({theirs, entry.tensor, entry.transposed, first, n});
+        named.insert(entry.tensor.data());
         return true;
     };
     const auto add = [&](const std::string& prefix, const std::string& our_prefix, const Row& row) {
         const std::string theirs = prefix + row.theirs, name = our_prefix + row.ours;
         if (add_tensor(theirs, name, row.columns))
             return;
-        const std::string weight = theirs + ".weight";
-        check(add_tensor(weight, name + ".weight", row.columns) ||
-                  add_tensor(weight, name + ".table", row.columns) ||
-                  add_tensor(weight, name + ".gain", row.columns),
+        check(add_tensor(theirs + ".weight", name + ".weight", row.columns),
               "[hugging_face] this model is not ", c.family, ": it lacks the parameter ", name);
         add_tensor(theirs + ".bias", name + ".bias", row.columns);
     };
@@ -150,11 +150,8 @@ nn::checkpoint::StateDict state_dict(const ConfigJson& c, const std::vector<nn::
         for (const Row& row : family.layer)
             add(autograd::join(prefix, family.layers, i, "."),
                 autograd::join("backbone.encoder.layers.", i, "."), row);
-    // Untied, the first of two names is not read. Tied, the second is not written.
-    const Tie left_out = direction == Direction::writing ? Tie::second : Tie::first;
-    const bool all_ties = c.tied == (direction == Direction::reading);
     for (const Row& row : family.head)
-        if (row.kind == c.kind && (c.kind != Kind::causal || !c.bare) && (all_ties || row.tie != left_out))
+        if (row.kind == c.kind && (c.kind != Kind::causal || !c.bare))
             add("", "", row);
     for (const nn::NamedParameter& p : parameters)
         check(named.contains(p.tensor.data()), "[hugging_face] this model is not ", c.family,

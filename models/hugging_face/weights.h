@@ -9,21 +9,12 @@
 
 namespace plaingrad::models::hugging_face {
 
-// model.safetensors, or, of a large model, several files, which model.safetensors.index.json lists; or, while
-// a run has not ended, its best or its last checkpoint.
-struct WeightFiles {
-    std::vector<std::string> paths;
-    std::string index = {};  // the path of the list, if there is one
-};
-
-// Throws FileError if the folder has no weights, or only others (see refuse_others), or lacks a file that its
-// index names.
-WeightFiles weight_files(const std::string& folder);
-
-// For a folder without a model that is read: throws FileError naming what there is instead, and what to do: a
-// folder of Hugging Face's cache, a link to nowhere, an adapter, weights in another format or under another
-// name. Returns if there is nothing of the kind.
-void refuse_others(const std::string& folder);
+// Of a file this one; of a folder model.safetensors, or, of a large model, several files, which
+// model.safetensors.index.json lists; or, while a run has not ended, its best or its last checkpoint. Throws
+// FileError if a folder lacks a file that its index names, or has no weights. Then it names what there is
+// instead, and what to do: a folder of Hugging Face's cache, a link to nowhere, an adapter, weights in
+// another format or under another name.
+std::vector<std::string> weight_files(const std::string& path);
 
 // ---- Tensors: their names, and which of our parameters each is. Reading and writing use the same table, the
 // family's (families.cpp).
@@ -32,11 +23,10 @@ void refuse_others(const std::string& folder);
 // have other names; or "" for a tensor that changes nothing, such as a buffer.
 std::string canonical_name(const ConfigJson& config, std::string name);
 
-// The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error
-// if they are not those that the table names: then the model computes something else. The names have a prefix
-// (transformer.wte.weight), unless there is no head (wte.weight).
-enum class Direction { reading, writing };
+// The entries of these parameters, for example of a LanguageModel; a tied weight has one under each of its
+// names. Throws Error if they are not those that the table names: then the model computes something else. The
+// names have a prefix (transformer.wte.weight), unless there is no head (wte.weight).
 nn::checkpoint::StateDict state_dict(const ConfigJson& config,
-                                     const std::vector<nn::NamedParameter>& parameters, Direction direction);
+                                     const std::vector<nn::NamedParameter>& parameters);
 
 }  // namespace plaingrad::models::hugging_face

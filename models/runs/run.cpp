@@ -18,7 +18,7 @@ Run::Run(const RunFolder& of_run, RunModel of_model, RunOptions of_steps)
     : folder(of_run),
       model(std::move(of_model)),
       options(std::move(of_steps)),
-      training(model.parameters, options.adam, folder.team(), folder.parts),
+      training(model.parameters, options.adam),
       dropout_(nn::Rng(options.seed).fork("dropout")) {
     autograd::check(options.steps >= 0 && options.accumulate >= 1 && options.patience >= 0 &&
                         options.validate_every >= 0 && options.clip >= 0 && options.learning_rate,
@@ -47,7 +47,8 @@ void Run::check_same() const {
 }
 
 void Run::resume() {
-    const nn::checkpoint::Fields read{folder.checkpoint, folder.program + ".", folder.last()};
+    const Metadata checkpoint = nn::checkpoint::read(folder.last()).metadata();
+    const nn::checkpoint::Fields read{checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
     autograd::check(data == model.data, folder.last(),
@@ -87,7 +88,7 @@ bool Run::next() {
     if (now_.stops || has_ended() || training.adam.steps() >= last_)
         return false;
     now_ = {.step = training.adam.steps() + 1};
-    gradients_.emplace(training.parallel);
+    gradients_.emplace(training.adam.parameters(), folder.team(), folder.parts);
     return true;
 }
 
@@ -136,8 +137,7 @@ void Run::end_step() {
     loss_ = now_.loss;
     epoch.loss_sum += now_.loss * static_cast<double>(now_.tokens);
     epoch.tokens += now_.tokens;
-    stepped(now_);
-    now_.stops = nn::any(folder.team(), should_stop());
+    now_.stops = nn::any(folder.team(), stepped(now_));
 }
 
 bool Run::validates() {
@@ -150,7 +150,6 @@ void Run::validated(double loss, const std::string& said) {
     autograd::check(!std::isnan(loss), "[train] step ", step(), ": the validation loss is not a number");
     const bool better = loss < training.best_validation;
     validation = said.empty() ? describe(step(), loss) : said;
-    has_validated(better);
     training.worse = better ? 0 : training.worse + 1;
     now_.validation = loss;
     for (const nn::NamedParameter& p : model.parameters)
@@ -207,8 +206,10 @@ int64_t Run::finish() {
     const int64_t best = training.best_step;
     if (folder.writes()) {
         if (best > 0)  // of a run that had ended before, this file may be gone: the model has the same
-            load_weights(nn::checkpoint::exists(folder.best()) ? folder.best() : folder.model(), model.state);
-        save_weights(folder.model(), model.state, model.family);
+            load_weights(
+                losses.empty() && !nn::checkpoint::exists(folder.best()) ? folder.model() : folder.best(),
+                model.state);
+        save_checkpoint(folder.model(), model.state);
     }
     share_weights();
     return !folder.writes() ? 0 : best > 0 ? best : training.adam.steps();

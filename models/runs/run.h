@@ -27,7 +27,6 @@ namespace plaingrad::models {
 struct RunModel {
     std::vector<nn::NamedParameter> parameters;
     StateDict state = {};
-    std::string family = "plaingrad";
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
     TextFiles texts = {};   // what the folder gets before the first checkpoint: config.json and the tokenizer
 };
@@ -36,7 +35,7 @@ template <class Model>
 RunModel run_model(const Model& model, const ConfigJson& config, const std::string& data = "",
                    TextFiles texts = {}) {
     texts.emplace_back("config.json", written(config));
-    return {nn::parameters(model), saved_state(model, config), config.family, data, std::move(texts)};
+    return {nn::parameters(model), saved_state(all_parameters(model), config), data, std::move(texts)};
 }
 template <class Model>
 RunModel run_model(const Model& model, const std::string& data = "", const TextFiles& texts = {}) {
@@ -88,14 +87,11 @@ public:
     double rate() const { return options.learning_rate(step()); }
 
     // The rest of a step: forward, backward, clip, Adam. loss(part, mode): an nn::StepLoss.
-    template <class Batch, class Loss>
-    void learn(const Batch& batch, const Loss& loss) {
-        learn(std::vector<Batch>{batch}, loss);
-    }
-    template <class Batch, class Loss>
-    void learn(const std::vector<Batch>& batches, const Loss& loss) {  // accumulated
+    // Of a batch, or of several, which are accumulated.
+    template <class Batches, class Loss>
+    void learn(const Batches& batches, const Loss& loss) {
         training.adam.zero_grad();
-        for (const Part<Batch>& part : parts(batches))
+        for (const auto& part : parts(batches))
             backward(loss(part, mode(part)), part);
         const nn::StepGradient gradient = gradients();
         training.adam.step(
@@ -104,7 +100,7 @@ public:
     // The same in pieces, for a program that spells it out (apps/reverse_task.cpp).
     template <class Batch>
     std::vector<Part<Batch>> parts(const std::vector<Batch>& batches) const {
-        return own_parts(training.parallel, step(), batches, options.accumulate);
+        return own_parts(folder.team(), folder.parts, step(), batches, options.accumulate);
     }
     template <class Batch>
     std::vector<Part<Batch>> parts(const Batch& batch) const {
@@ -124,15 +120,15 @@ public:
     void validated(double loss, const std::string& said = "");
 
     // Whether the run has come to its end, and not only this call.
-    bool has_ended() const { return !now_.stops && (done_steps() || out_of_patience()); }
-    bool done_steps() const { return training.adam.steps() >= options.steps; }
-    bool out_of_patience() const { return options.patience > 0 && training.worse >= options.patience; }
+    bool has_ended() const {
+        const bool out_of_patience = options.patience > 0 && training.worse >= options.patience;
+        return !now_.stops && (training.adam.steps() >= options.steps || out_of_patience);
+    }
     // To be called then: loads the best weights into the model, or keeps the last if there was no validation,
     // and saves it. Returns the step of these weights, or 0 if nothing was saved here.
     int64_t finish();
     int64_t last() const { return last_; }  // the last step of this call
 
-    void save_last();  // the file to resume from, with the settings of this call
     // Gives all processes the weights of process 0, which has read them from a file.
     void share_weights() const;
     const std::string& log() const { return log_.text(); }  // CSV, a row for each step
@@ -147,11 +143,9 @@ public:
 
 protected:
     // What shows a run: a terminal, for one (apps/kit/run.h).
-    virtual void begins() {}  // before the first step of this call
-    virtual void stepped(const nn::StepReport&) {}
-    virtual void has_validated(bool) {}               // whether it was better
+    virtual void begins() {}                                       // before the first step of this call
+    virtual bool stepped(const nn::StepReport&) { return false; }  // returns whether this call should stop
     virtual void will_save(const nn::StepReport&) {}  // at the end of a step, before any checkpoint
-    virtual bool should_stop() { return false; }      // asked once after each step
 
 private:
     void check_same() const;
@@ -159,6 +153,7 @@ private:
     void begin();
     void end_step();
     void keep();
+    void save_last();  // the file to resume from, with the settings of this call
 
     nn::TrainingLog log_;
     nn::Rng dropout_;

@@ -45,27 +45,23 @@ void check_no_model(const std::string& folder, const TextFiles& own) {
     }
 }
 
-RunFolder::RunFolder(const RunSettings& of_run, const std::string& of_program)
+RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes)
     : run(of_run),
       program(of_program),
       path(of_run.resume.empty() ? of_run.save : of_run.resume),
-      resumes_(!of_run.resume.empty()) {}
-
-// Delegates to the other constructor, so that the destructor runs if this one throws.
-RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes)
-    : RunFolder(of_run, of_program) {
+      team_(&of_processes),
+      resumes_(!of_run.resume.empty()) {
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
-    team_ = &of_processes;
     nn::together(team(), [this] {
         if (writes())
             lock();  // before anything is read that another run may be changing
     });
     if (resumes()) {
-        checkpoint = nn::checkpoint::read(last()).metadata();
-        is_saved_here(checkpoint, last());  // throws for another version
-        const nn::checkpoint::Fields read{checkpoint, program + ".", last()};
-        const std::string other = program_of(checkpoint);
+        const nn::checkpoint::SafeTensors file = nn::checkpoint::read(last());
+        is_saved_here(file);  // throws for another version
+        const nn::checkpoint::Fields read{file.metadata(), program + ".", last()};
+        const std::string other = program_of(file.metadata());
         nn::checkpoint::check_file(read.has("arguments"), last(), ": this is a ",
                                    other.empty() ? "model, not a run" : "run of " + other + ", not", " of ",
                                    program);
@@ -76,17 +72,14 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
     }
     if (team().size() > parts)
         throw SettingError(autograd::join("a batch of this run is cut into ", parts,
-                                          parts == 1
-                                              ? " part, so only one process can have it: got "
-                                              : " parts, so at most as many processes can share it: got ",
-                                          team().size(), resumes() ? "" : "; --parts sets the number"));
+                                          parts == 1 ? " part" : " parts",
+                                          ", so at most as many processes can share it: got ", team().size(),
+                                          resumes() ? "" : "; --parts sets the number"));
 }
 
-RunFolder::~RunFolder() {
-    for (const std::string& folder : made_)
+RunFolder::Made::~Made() {
+    for (const std::string& folder : folders)
         rmdir(folder.c_str());  // only if it is empty
-    if (opened_ >= 0)
-        close(opened_);
 }
 
 std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
@@ -94,41 +87,37 @@ std::string RunFolder::file(const std::string& name) const { return nn::checkpoi
 void RunFolder::lock() {
     if (!resumes_)
         make();
-    opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool is_missing = opened_ < 0 && (errno == ENOENT || errno == ENOTDIR);
-    check(opened_ >= 0 || (resumes_ && is_missing), path,
+    opened_.emplace(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const bool is_missing = *opened_ < 0 && (errno == ENOENT || errno == ENOTDIR);
+    check(*opened_ >= 0 || (resumes_ && is_missing), path,
           ": this folder cannot be opened: ", std::generic_category().message(errno));
     // On a file system without locks it runs unlocked.
-    const bool is_taken = !is_missing && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool is_taken = !is_missing && flock(*opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (is_taken)
-        made_.clear();  // the folder is that run's
+        made_.folders.clear();  // the folder is that run's
     check(!is_taken, path, ": another run is writing into this folder");
     check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
           ")");
     for (const char* const name :
          {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv", "report.jsonl"})
-        claim(name);
-}
-
-void RunFolder::claim(const std::string& name) const {
-    if (!writes())
+        nn::checkpoint::check_can_replace(file(name));
+    if (resumes_)
         return;
-    nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
-    if (resumes_ || !nn::checkpoint::exists(file(name)))
-        return;
-    check(nn::checkpoint::exists(last()), file(name), kOthers);
-    const std::string other = program_of(nn::checkpoint::read(last()).metadata());
-    check(other.empty() || other == program, file(name), ": there is a run of ", other,
-          " in this folder already; give another folder");
-    throw autograd::Error(autograd::join(
-        file(name), ": there is a run in this folder already; continue it with --resume ", path));
+    std::error_code none;
+    const bool is_run = nn::checkpoint::exists(last());
+    for (const std::string& name : nn::checkpoint::names_in(path, none))
+        check(!name.ends_with(".safetensors") && name != "log.csv" && name != "epochs.csv" &&
+                  name != "report.jsonl",
+              file(name),
+              is_run ? ": there is a run in this folder already; continue it with --resume, or give another"
+                     : kOthers);
 }
 
 void RunFolder::make() {
     std::error_code error, none;
     for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
          folder = folder.parent_path())
-        made_.push_back(folder.string());
+        made_.folders.push_back(folder.string());
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path, error), path, ": this folder cannot be made: ",
           fs::is_symlink(path, none) && !nn::checkpoint::exists(path)

@@ -1,6 +1,7 @@
 // The folder of a training run: its files, and a lock, so that only one run writes there.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -43,9 +44,9 @@ void check_no_model(const std::string& folder, const TextFiles& own = {});
 class RunFolder {
 public:
     // For a new run, makes the folder if necessary. Throws Error if another run uses the folder, if it has no
-    // run to resume or already has one, or if it cannot be written; and SettingError for more processes than
-    // parts, and for stop_after without a folder, which would have no effect. To resume, every process must
-    // see the folder.
+    // run to resume, or already has one, or weights or a log, or if it cannot be written; and SettingError
+    // for more processes than parts, and for stop_after without a folder, which would have no effect. To
+    // resume, every process must see the folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, nn::Team& of_processes = nn::alone());
     // For a program with options (kit::Options, which models do not know): a new run keeps their values, and
     // one that is resumed restores them.
@@ -60,8 +61,6 @@ public:
             arguments = options.kept();
         run = of_run;  // the program's settings, which options.resume may have changed
     }
-    // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
-    ~RunFolder();
     RunFolder(RunFolder&&) = delete;  // nor copied
 
     bool exists() const { return !path.empty(); }
@@ -70,9 +69,6 @@ public:
     nn::Team& team() const { return *team_; }  // the processes that share the run
     bool resumes() const { return resumes_; }
     std::string file(const std::string& name) const;
-    // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
-    // would overwrite it.
-    void claim(const std::string& name) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // The model, once the run has ended.
@@ -83,17 +79,20 @@ public:
     int64_t parts = 1;  // into which a batch is cut
     std::string program, path;
     std::string arguments = {};  // the settings, as a checkpoint keeps them
-    Metadata checkpoint = {};    // of `last`, when it resumes
 
 private:
-    RunFolder(const RunSettings& of_run, const std::string& of_program);
     void make();
     void lock();
 
-    nn::Team* team_ = &nn::alone();
+    nn::Team* team_;
     bool resumes_;
-    int opened_ = -1;
-    std::vector<std::string> made_;  // the folders that did not exist, the innermost first
+    std::optional<nn::checkpoint::Descriptor> opened_ = {};
+    // The folders that did not exist, the innermost first. In the end those that are empty are removed: a
+    // refused run leaves no trace.
+    struct Made {
+        ~Made();
+        std::vector<std::string> folders = {};
+    } made_ = {};
 };
 
 }  // namespace plaingrad::models

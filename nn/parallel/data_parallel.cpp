@@ -102,30 +102,29 @@ Tensor all_reduce(Team& team, int64_t parts, const std::vector<Tensor>& own) {
 
 }  // namespace
 
-DataParallel::DataParallel(const std::vector<NamedParameter>& parameters, Team& team, int64_t parts)
-    : parameters_(unique_parameters(parameters)), team_(&team), parts_(parts) {
-    check(parts >= 1, "[DataParallel] a batch must be cut into at least one part: got ", parts);
-    check(team.size() <= parts, "[DataParallel] ", team.size(),
-          " processes need at least as many parts: got ", parts);
-}
-
 Rng rng_of(const Rng& step, const StepPart& at) {
     const Rng of_part = at.parts > 1 ? step.fork("part").fork(static_cast<uint64_t>(at.part)) : step;
     return at.batch == 0 ? of_part : of_part.fork(static_cast<uint64_t>(at.batch));
 }
 
-Gradients::Gradients(const DataParallel& parallel)
-    : parallel_(parallel), learning_(parallel.parameters()), sums_(new PartSums(parallel.parts())) {
+Gradients::Gradients(const std::vector<NamedParameter>& parameters, Team& team, int64_t parts)
+    : learning_(unique_parameters(parameters)),
+      team_(team),
+      parts_(parts),
+      is_whole_(parts == 1),
+      sums_(new PartSums(parts)) {
+    check(parts >= 1, "[Gradients] a batch must be cut into at least one part: got ", parts);
+    check(team.size() <= parts, "[Gradients] ", team.size(), " processes need at least as many parts: got ",
+          parts);
     std::erase_if(learning_, [](const NamedParameter& p) { return !p.tensor.needs_grad(); });
-    const auto [begin, end] = parallel.own();
+    const auto [begin, end] = parts_of(team.rank(), team.size(), parts);
     begin_ = part_ = begin;
-    is_whole_ = parallel.parts() == 1;
     told_.resize(static_cast<std::size_t>(3 * (end - begin)));
 }
 
 // Takes the gradients of the parts before this one.
 void Gradients::end_parts(int64_t before) {
-    for (; parallel_.parts() > 1 && part_ < before; ++part_)
+    for (; parts_ > 1 && part_ < before; ++part_)
         sums_->append({part_, part_ + 1}, take_gradients(learning_));
 }
 
@@ -153,19 +152,18 @@ void Gradients::backward(const StepLoss& loss, const StepPart& at) {
 }
 
 StepGradient Gradients::sum() {
-    Team& team = parallel_.team();
-    const int64_t parts = parallel_.parts();
     end_parts(begin_ + std::ssize(told_) / 3);
-    const std::vector<double> told = gather(team, told_);
-    if (parts > 1)
-        give_gradients(team.size() == 1 ? sums_->sums[0] : all_reduce(team, parts, sums_->sums), learning_);
+    const std::vector<double> told = gather(team_, told_);
+    if (parts_ > 1)
+        give_gradients(team_.size() == 1 ? sums_->sums[0] : all_reduce(team_, parts_, sums_->sums),
+                       learning_);
     double loss = 0, terms = 0, tokens = 0;
     for (std::size_t i = 0; i < told.size(); i += 3)
         loss += told[i], terms += told[i + 1], tokens += told[i + 2];
     check(terms > 0, "[train] a step has nothing to learn from: ",
           is_whole_ ? "its loss is empty" : "all of its parts are empty");
     const double scale = is_whole_ ? 1 : 1 / terms;
-    return {loss * scale, static_cast<int64_t>(tokens), grad_norm(parallel_.parameters()) * scale, scale};
+    return {loss * scale, static_cast<int64_t>(tokens), grad_norm(learning_) * scale, scale};
 }
 
 }  // namespace plaingrad::nn

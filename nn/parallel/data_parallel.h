@@ -116,28 +116,14 @@ inline std::vector<PartSum> sums_of(const PartSum& own, int64_t parts) {
 
 // ---- a step
 
-class DataParallel {
-public:
-    // The team outlives it. Throws Error for more processes than parts.
-    DataParallel(const std::vector<NamedParameter>& parameters, Team& team = alone(), int64_t parts = 1);
-
-    const std::vector<NamedParameter>& parameters() const { return parameters_; }
-    int64_t parts() const { return parts_; }
-    PartSum own() const { return parts_of(team_->rank(), team_->size(), parts_); }  // of this process
-    Team& team() const { return *team_; }
-
-private:
-    std::vector<NamedParameter> parameters_;
-    Team* team_;
-    int64_t parts_;
-};
-
 struct PartSums;
 
 // The gradients of one step, which begin as zeros: backward of each loss, then their sum.
 class Gradients {
 public:
-    explicit Gradients(const DataParallel& parallel);
+    // Of a batch that a team shares in so many parts. The team outlives it. Throws Error for more processes
+    // than parts.
+    Gradients(const std::vector<NamedParameter>& parameters, Team& team = alone(), int64_t parts = 1);
 
     // at: the own parts in order, each with all of its batches. Parts without rows may be left out. Throws
     // Error if a batch that is accumulated or cut has no tokens.
@@ -148,9 +134,9 @@ public:
 private:
     void end_parts(int64_t before);
 
-    const DataParallel& parallel_;
     std::vector<NamedParameter> learning_;
-    int64_t begin_, part_;  // the first of the own parts, and the present one
+    Team& team_;
+    int64_t parts_, begin_, part_;  // begin_: the first of the own parts; part_: the present one
     bool is_whole_;
     std::vector<double> told_;  // for each own part: sum of losses, terms, tokens
     std::shared_ptr<PartSums> sums_;

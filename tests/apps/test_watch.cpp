@@ -155,9 +155,9 @@ TEST_CASE("watch: after a run the signals do again what they usually do", "[kit]
 TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const std::vector<nn::NamedParameter> parameters = {{"x", x}};
-    const nn::DataParallel parallel(parameters);
+    const models::RunFolder nowhere("p", {});
     kit::RunPlan plan;
-    const auto printed = [&] { return printed_by([&] { kit::print_memory(parallel, parameters, plan); }); };
+    const auto printed = [&] { return printed_by([&] { kit::print_memory(nowhere, parameters, plan); }); };
     CHECK(printed() == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB\n");
     plan.frozen = 1e6;  // needs memory for the weight itself only
     CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
@@ -169,7 +169,7 @@ TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
     CHECK_THROWS_AS(printed(), autograd::Error);
     OfTwo team;
     plan.activations = 3e6;
-    const nn::DataParallel shared(parameters, team, 3);
+    const models::RunFolder shared("p", {.parts = 3}, static_cast<nn::Team&>(team));
     const std::string each = printed_by([&] { kit::print_memory(shared, parameters, plan); });
     CHECK(each.starts_with("memory of each process: weights 0 MiB"));
     CHECK(contains(each, ", sums over parts 0, activations about 1: 1 MiB\n"));

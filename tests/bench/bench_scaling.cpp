@@ -15,7 +15,7 @@ namespace {
 using namespace bench;
 
 // The milliseconds of one step of some.
-double step(Training& training, const nn::DataParallel& parallel, int64_t steps) {
+double step(Training& training, const tests::InParts& parallel, int64_t steps) {
     const double begin = seconds();
     for (int64_t i = 0; i < steps; ++i)
         training.step(parallel);
@@ -34,8 +34,8 @@ void measure(kit::Options& options) {
     nn::Team& team = *options.team;
     for (const std::string& name : names) {
         Training shared(workload(name)), whole(workload(name));
-        const nn::DataParallel by_all(shared.adam().parameters(), team, team.size());
-        const nn::DataParallel by_one(whole.adam().parameters(), nn::alone(), team.size());
+        const tests::InParts by_all{shared.adam().parameters(), team, team.size()};
+        const tests::InParts by_one{whole.adam().parameters(), nn::alone(), team.size()};
         std::vector<double> of_all, of_one;
         for (int64_t i = 0; i <= rounds; ++i) {  // the first round also fetches its memory
             of_all.push_back(step(shared, by_all, steps));

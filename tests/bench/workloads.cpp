@@ -233,7 +233,7 @@ Real Training::step() {
     return loss.item();
 }
 
-Real Training::step(const nn::DataParallel& parallel) {
+Real Training::step(const tests::InParts& parallel) {
     ++steps_;
     const nn::StepGradient now =
         tests::backward(parallel, static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);

@@ -51,7 +51,7 @@ public:
     explicit Training(const Workload& workload, autograd::Precision precision = {});
     autograd::Real step();  // returns the loss
     // The same step in parts, shared with a team: `parallel` has this training's parameters.
-    autograd::Real step(const nn::DataParallel& parallel);
+    autograd::Real step(const tests::InParts& parallel);
 
     nn::Adam& adam() { return *adam_; }
     uint64_t hash_of_weights() const;

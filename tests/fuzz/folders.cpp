@@ -36,7 +36,10 @@ void config(const std::string& bytes) {
 void generation(const std::string& bytes) {
     static const Folder folder;
     folder.write("generation_config.json", bytes);
-    hugging_face::read_generation(folder.path, 50, {});
+    static Writer writer = {LanguageModel(small_stack(gpt2()), Rng(1)), text::bytes()};
+    writer.usual = {};
+    writer.notes.clear();
+    hugging_face::read_generation(folder.path, writer);
 }
 
 void index(const std::string& bytes) {

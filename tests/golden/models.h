@@ -81,8 +81,7 @@ struct Stacks {
 template <class Model>
 nn::checkpoint::StateDict state_dict_in_transformers(const Model& model, const std::string& family) {
     return models::hugging_face::state_dict(models::hugging_face::config_of(model.config, family),
-                                            nn::all_parameters(model),
-                                            models::hugging_face::Direction::reading);
+                                            nn::all_parameters(model));
 }
 inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
     return state_dict_in_transformers(model, "gpt2");

@@ -105,7 +105,7 @@ private:
 
     // By the names and in the layouts of the file.
     void gradients(const std::vector<nn::NamedParameter>& parameters) {
-        auto state = hugging_face::state_dict(folder_.config, parameters, hugging_face::Direction::writing);
+        auto state = saved_state(parameters, folder_.config);
         for (checkpoint::StateEntry& entry : state) {
             const Tensor x = entry.tensor;
             entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());

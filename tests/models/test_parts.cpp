@@ -106,17 +106,15 @@ TEST_CASE("parts: a part has no columns that are only padding there", "[models][
 }
 
 TEST_CASE("parts: of each part all batches of a step, without those that have no rows", "[models][parts]") {
-    const nn::Parameter x(Tensor::zeros({1}));
-    const nn::DataParallel three({{"x", x}}, nn::alone(), 3), one({{"x", x}});
     const std::vector<Tokens> two = {Tokens::padded({{4, 5}, {6}}, kPad),
                                      Tokens::padded({{7}, {8, 9}}, kPad)};
     std::vector<std::vector<int64_t>> all;
-    for (const Part<Tokens>& part : own_parts(three, 5, two, 4)) {
+    for (const Part<Tokens>& part : own_parts(nn::alone(), 3, 5, two, 4)) {
         CHECK((part.step == 5 && part.parts == 3 && part.batches == 4));
         all.push_back({part.part, part.StepPart::batch, part.ids()[0]});
     }
     CHECK(all == std::vector<std::vector<int64_t>>{{0, 0, 6}, {0, 1, 7}, {1, 0, 4}, {1, 1, 8}});
-    const std::vector<Part<Tokens>> whole = own_parts(one, 1, std::vector{two[0]}, 1);
+    const std::vector<Part<Tokens>> whole = own_parts(nn::alone(), 1, 1, std::vector{two[0]}, 1);
     REQUIRE(whole.size() == 1);
     CHECK((whole[0].is_whole() && whole[0].ids() == two[0].ids()));
 }

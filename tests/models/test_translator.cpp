@@ -6,6 +6,7 @@
 
 #include "models/batch.h"
 #include "models/families/one_stack.h"
+#include "models/hugging_face/weights.h"
 #include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "nn/optim.h"
@@ -339,11 +340,11 @@ TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
 }
 
 // A checkpoint is opened with the config.json beside it.
-TEST_CASE("model_file: in a run's folder the model, else the best, else the last", "[translator][saved]") {
+TEST_CASE("weights: in a run's folder the model, else the best, else the last", "[translator][saved]") {
     const Folder folder;
-    CHECK(model_file(folder / "any") == folder / "any");
+    CHECK(hugging_face::weight_files(folder / "any") == std::vector<std::string>{folder / "any"});
     for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors"}) {
         folder.write(name, "x");
-        CHECK(model_file(folder.path) == folder / name);
+        CHECK(hugging_face::weight_files(folder.path) == std::vector<std::string>{folder / name});
     }
 }

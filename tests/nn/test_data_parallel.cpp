@@ -82,7 +82,7 @@ Outcome run(const Setup& s, int64_t steps = 3) {
         Adam adam(parameters(model), {.beta2 = 0.98});
         if (s.freezes)
             freeze({adam.parameters()[0]});
-        const DataParallel parallel(adam.parameters(), team, s.parts);
+        const InParts parallel{adam.parameters(), team, s.parts};
         Outcome mine;
         for (int64_t step = 1; step <= steps; ++step) {
             const StepGradient now =
@@ -148,7 +148,7 @@ TEST_CASE("data parallel: each part of each batch draws other dropout, whichever
         run_team(processes, [&](Team& team) {
             const LanguageModel model(config(Real(0.2)), Rng(3));
             Adam adam(parameters(model));
-            const DataParallel parallel(adam.parameters(), team, parts);
+            const InParts parallel{adam.parameters(), team, parts};
             const LossOf loss = [&](const StepPart& at, const Mode& mode) {
                 keys[static_cast<std::size_t>(at.part * batches + at.batch)] =
                     mode.rng.below(0, uint64_t{1} << 60);
@@ -172,7 +172,7 @@ TEST_CASE("data parallel: batches and parts weigh as much as their terms, not th
         run_team(processes, [&, n = parts](Team& team) {
             const NamedParameter w = {"w", Tensor::full({1}, 2).require_grad()};
             Adam adam({w});
-            const DataParallel parallel(adam.parameters(), team, n);
+            const InParts parallel{adam.parameters(), team, n};
             const LossOf loss = [&](const StepPart& at, const Mode&) {
                 const int64_t k =
                     at.part * 2 + at.batch;  // its loss is (1 + k) w, and the mean of 1 + k terms
@@ -205,7 +205,7 @@ TEST_CASE("data parallel: a step is clipped to the same length, however a batch 
         run_team(processes, [&, n = parts](Team& team) {
             const NamedParameter w = {"w", Tensor::zeros({2}).require_grad()};
             Adam adam({w}, {.beta1 = 0, .beta2 = 0, .eps = 1e6});
-            const DataParallel parallel(adam.parameters(), team, n);
+            const InParts parallel{adam.parameters(), team, n};
             const StepGradient now = backward(parallel, 1, Rng(0), [&](const StepPart& at, const Mode&) {
                 return StepLoss{autograd::sum(w.tensor * Tensor::from({2}, {3, -4})), 1 + at.part};
             });
@@ -237,7 +237,7 @@ TEST_CASE("data parallel: what is frozen between backward and step does not chan
         INFO(parts << " parts");
         const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3}));
         Adam adam({{"x", x}, {"y", y}});
-        const DataParallel parallel(adam.parameters(), alone(), parts);
+        const InParts parallel{adam.parameters(), alone(), parts};
         const StepGradient now = backward(parallel, 1, Rng(0), [&](const StepPart&, const Mode&) {
             return StepLoss{autograd::sum(x.tensor() * y.tensor()), 1};
         });
@@ -296,7 +296,7 @@ TEST_CASE("data parallel: of a step, only the gradients are kept", "[nn][team]")
         int64_t before = 0, after = 0;
         run_team(processes, [&, n = parts](Team& team) {
             const Parameter w(Tensor::zeros({1000}));
-            const DataParallel parallel({{"w", w}}, team, n);
+            const InParts parallel{{{"w", w}}, team, n};
             const auto count = [&](int64_t& bytes) {
                 team.gather("");  // all have come here
                 if (team.leads())
@@ -323,7 +323,7 @@ TEST_CASE("data parallel: a model of several buckets, and buckets that no number
         std::vector<std::vector<Real>> found(static_cast<std::size_t>(processes)), found_first = found;
         run_team(processes, [&](Team& team) {
             const Parameter first(Tensor::zeros({7})), w(Tensor::zeros({n}));
-            const DataParallel parallel({{"first", first}, {"w", w}}, team, 3);
+            const InParts parallel{{{"first", first}, {"w", w}}, team, 3};
             backward(parallel, 1, Rng(5), [&](const StepPart& at, const Mode&) {
                 const Tensor factor = Tensor::uninitialized({n});
                 for (int64_t i = 0; i < n; ++i)
@@ -351,7 +351,7 @@ TEST_CASE("data parallel: the state of a run on some processes continues on othe
         const auto steps = [&](Team& team, int64_t begin, int64_t end) {
             const LanguageModel model(config(Real(0.2)), Rng(3));
             Adam adam(parameters(model), {.beta2 = 0.98});
-            const DataParallel parallel(adam.parameters(), team, 4);
+            const InParts parallel{adam.parameters(), team, 4};
             if (begin > 1) {
                 for (std::size_t i = 0; i < saved.size(); ++i)
                     std::copy(saved[i].begin(), saved[i].end(), adam.state()[i].tensor.mutable_data());
@@ -391,7 +391,7 @@ TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][
         run_team(processes, [&](Team& team) {
             const Parameter used(Tensor::from({3}, {1, 2, 3})), unused(Tensor::from({2}, {4, 5}));
             Adam adam({{"used", used}, {"unused", unused}});
-            const DataParallel parallel(adam.parameters(), team, 3);
+            const InParts parallel{adam.parameters(), team, 3};
             for (int64_t step = 1; step <= 2; ++step) {
                 const StepGradient now =
                     backward(parallel, step, Rng(0), [&](const StepPart& at, const Mode&) {
@@ -429,7 +429,7 @@ TEST_CASE("data parallel: a parameter that only an earlier step has used does no
         run_team(processes, [&, n = parts](Team& team) {
             const Parameter often(Tensor::from({3}, {1, 2, 3})), once(Tensor::from({2}, {4, 5}));
             Adam adam({{"often", often}, {"once", once}});
-            const DataParallel parallel(adam.parameters(), team, n);
+            const InParts parallel{adam.parameters(), team, n};
             for (int64_t step = 1; step <= 2; ++step) {
                 if (team.leads())
                     before = once->to_vector();
@@ -458,7 +458,7 @@ TEST_CASE("data parallel: an empty batch before another one, and leaves that are
         const Parameter used(Tensor::from({3}, {1, 2, 3}));
         const Tensor other = Tensor::from({3}, {2, 2, 2}).require_grad();
         Adam adam({{"used", used}});
-        const DataParallel parallel(adam.parameters(), alone(), parts);
+        const InParts parallel{adam.parameters(), alone(), parts};
         const StepGradient found = backward(
             parallel, 1, Rng(0),
             [&](const StepPart& at, const Mode&) {
@@ -478,7 +478,7 @@ TEST_CASE("data parallel: errors", "[nn][team]") {
     const Parameter x(Tensor::from({1}, {1}));
     Adam adam({{"x", x}});
     CHECK(contains(error_of([&] {
-                       const DataParallel none(adam.parameters(), alone(), 0);
+                       const Gradients none(adam.parameters(), alone(), 0);
                        return Tensor();
                    }),
                    "at least one part: got 0"));
@@ -487,7 +487,7 @@ TEST_CASE("data parallel: errors", "[nn][team]") {
             run_team(2, [&](Team& team) {
                 const Parameter own(Tensor::from({1}, {1}));
                 Adam of_own({{"own", own}});
-                const DataParallel parallel(of_own.parameters(), team, 2);
+                const InParts parallel{of_own.parameters(), team, 2};
                 backward(parallel, 1, Rng(0), loss);
             });
             return Tensor();
@@ -499,7 +499,7 @@ TEST_CASE("data parallel: errors", "[nn][team]") {
                        run_team(3, [&](Team& team) {
                            const Parameter own(Tensor::from({1}, {1}));
                            Adam of_own({{"own", own}});
-                           const DataParallel parallel(of_own.parameters(), team, 2);
+                           const Gradients gradients(of_own.parameters(), team, 2);
                        });
                        return Tensor();
                    }),

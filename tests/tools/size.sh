@@ -7,16 +7,16 @@
 table='room                    limit
 autograd                 3225
 autograd/kernels         3128
-nn                       1258
-nn/checkpoint            1211
-nn/parallel               456
-models                   2994
-models/hugging_face      1063
-models/text              3396
-apps                     6679
-product                 23410
+nn                       1255
+nn/checkpoint            1350
+nn/parallel               443
+models                   2921
+models/hugging_face      1012
+models/text              3395
+apps                     6675
+product                 23404
 files                     236
-tests                   56636'
+tests                   56642'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

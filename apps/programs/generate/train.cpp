@@ -188,7 +188,7 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
 
 models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data) {
     models::RunModel result =
-        s.is_further() && !models::SavedModel(s.words[0]).is_ours()
+        s.is_further()
             ? kit::run_model_for_others(w.model, data, s.words[0], models::SavedModel(s.words[0]).config)
             : models::run_model(w.model, w.config(), data, {{"tokenizer.json", w.tokenizer.json()}});
     result.parameters = learning(w.model, s.is_further() ? s.layers : 0);

@@ -355,8 +355,6 @@ void train_command(kit::Options& options) {
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
         throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
     const models::RunFolder folder("translate", s.run, options);
-    for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
-        folder.claim(also);
     check_settings(s);
     Learner{s, folder}();
 }

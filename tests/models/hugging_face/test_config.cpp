@@ -329,7 +329,7 @@ TEST_CASE("hugging face config: rotary positions, under their old and new names"
         {R"({"rope_type":"yarn","factor":2.0})", R"(rope_type "yarn" is not supported)"},
         {R"({"type":"dynamic","factor":2.0})", R"(type "dynamic" is not supported)"},
         {R"({"partial_rotary_factor":0.5})", R"(partial_rotary_factor is not supported; whole heads)"},
-        {R"({"full_attention":{"rope_theta":1.0}})", R"(full_attention is not supported; whole heads)"},
+        {R"({"full_attention":{"rope_theta":1.0}})", R"(full_attention is not supported)"},
         {R"({"type":"linear"})", "rope_scaling.factor is missing"},
         {R"({"type":"linear","factor":0})", "factor must be positive and finite: got 0"},
         {R"({"type":"llama3","factor":8.0,"high_freq_factor":4.0})", "low_freq_factor is missing"},

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/hugging_face/generation.h"
+#include "models/text/learn_tokenizer.h"
 #include "nn/checkpoint/json.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -79,24 +80,32 @@ const std::vector<std::string> kDraws = {
     "generation_config.json has no do_sample: tokens are drawn, where transformers would take the most "
     "probable one"};
 
-Generation read(const std::string& text) {
+models::Writer read_from(const std::string& folder) {
+    models::Config config = {.vocabulary = 100, .specials = {.ends = {}}, .n_layers = 0};
+    models::Writer w = {models::LanguageModel(config, models::Rng(1)), models::text::bytes(), false, kUsual};
+    read_generation(folder, w);
+    return w;
+}
+
+models::Writer read(const std::string& text) {
     const Folder folder;
     folder.write("generation_config.json", text);
-    return read_generation(folder.path, 100, kUsual);
+    return read_from(folder.path);
 }
 
 // Everything that was read, in one line.
-std::string described(const Generation& g) {
+std::string described(const models::Writer& w) {
+    const models::SamplingOptions& s = w.usual.sampling;
     std::string rest;
-    for (const int32_t id : g.ends)
+    for (const int32_t id : w.model.config.specials.ends)
         rest += join(" end=", id);
-    for (const int32_t id : g.writing.sampling.never)
+    for (const int32_t id : s.never)
         rest += join(" never=", id);
-    for (const std::string& one : g.writing.stop)
+    for (const std::string& one : w.usual.stop)
         rest += join(" stop=", one);
-    return join("temperature=", g.writing.sampling.temperature, " top_k=", g.writing.sampling.top_k,
-                " top_p=", g.writing.sampling.top_p, " penalty=", g.writing.sampling.repetition_penalty,
-                " tokens=", g.writing.max_tokens, " length=", g.writing.max_length, rest);
+    return join("temperature=", s.temperature, " top_k=", s.top_k, " top_p=", s.top_p,
+                " penalty=", s.repetition_penalty, " tokens=", w.usual.max_tokens,
+                " length=", w.usual.max_length, rest);
 }
 
 std::string complaint(const std::string& text) {
@@ -111,7 +120,7 @@ TEST_CASE("generation config: what transformers writes", "[models][hugging_face]
     const std::string usual = "temperature=0.8 top_k=0 top_p=0.95 penalty=1 tokens=0 length=0";
     CHECK(described(read(kUnset)) == usual);
     CHECK(described(read("{}")) == usual);
-    CHECK(described(read_generation("no such folder", 100, kUsual)) == usual);
+    CHECK(described(read_from("no such folder")) == usual);
     // Its defaults are greedy decoding.
     CHECK(described(read(kDefaults)) == "temperature=0 top_k=50 top_p=1 penalty=1 tokens=20 length=20");
     CHECK(described(read(R"({"do_sample":true})")) ==
@@ -200,13 +209,13 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
             CHECK(contains(error, expected.substr(1)));
             CHECK(described(read(join("{\"", c.key, "\":null}"))) == plain);
         } else {
-            const Generation g = read(text);
+            const models::Writer g = read(text);
             CHECK(g.notes == kDraws);
             CHECK(contains(described(g), expected));
             CHECK((described(g) == plain) == expected.empty());
         }
     }
-    CHECK(read(R"({"eos_token_id":[5,100,-1]})").ends == std::vector<int32_t>{5});
+    CHECK(read(R"({"eos_token_id":[5,100,-1]})").model.config.specials.ends == std::vector<int32_t>{5});
     CHECK(read(R"({"do_sample":true,"eos_token_id":[5,100,-1]})").notes ==
           std::vector<std::string>{
               "generation_config.json: eos_token_id 100 is ignored: there are the ids 0 to 99",
@@ -243,15 +252,14 @@ TEST_CASE("generation config: a key that is refused may have the value that chan
 TEST_CASE("generation config: a chat template is not applied, and a note says so", "[models][hugging_face]") {
     const std::string end = " is not applied: the prompt is the text as given";
     const Folder folder;
-    CHECK(read_generation(folder.path, 9, kUsual).notes.empty());
+    CHECK(read_from(folder.path).notes.empty());
     folder.write("tokenizer_config.json", R"({"chat_template":null})");
-    CHECK(read_generation(folder.path, 9, kUsual).notes.empty());
+    CHECK(read_from(folder.path).notes.empty());
     folder.write("tokenizer_config.json", R"({"chat_template":"{{ messages }}"})");
-    CHECK(read_generation(folder.path, 9, kUsual).notes ==
+    CHECK(read_from(folder.path).notes ==
           std::vector<std::string>{"tokenizer_config.json's chat_template" + end});
     folder.write("chat_template.jinja", "{{ messages }}");
-    CHECK(read_generation(folder.path, 9, kUsual).notes ==
-          std::vector<std::string>{"chat_template.jinja" + end});
+    CHECK(read_from(folder.path).notes == std::vector<std::string>{"chat_template.jinja" + end});
 }
 
 TEST_CASE("generation config: a file that ends too early, or has a wrong byte", "[models][hugging_face]") {

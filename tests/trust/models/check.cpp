@@ -95,9 +95,10 @@ private:
         std::vector<double> losses;
         while (training.adam.steps() < end) {
             const int64_t step = training.adam.steps() + 1;
-            const nn::StepGradient now = tests::backward(
-                training.parallel, step, Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)),
-                loss_of(model), 1 + static_cast<int64_t>(seed_ / kKinds % 2));
+            const nn::StepGradient now =
+                tests::backward(tests::InParts{training.adam.parameters()}, step,
+                                Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)), loss_of(model),
+                                1 + static_cast<int64_t>(seed_ / kKinds % 2));
             training.adam.step(2e-3 / static_cast<double>(step), now.scale * nn::clip_scale(now.norm, 1));
             losses.push_back(now.loss);
         }

@@ -5,6 +5,7 @@
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/filler.h"
+#include "models/hugging_face/weights.h"
 #include "models/labeller.h"
 #include "models/pytorch.h"
 #include "models/saved.h"
@@ -146,7 +147,7 @@ Calls calls_of_files() {
         CALL(configured(R"("nosuch":1)")),
         CALL(configured(R"("norm":"sideways")")),
         CALL(configured(R"("kind":"language model","vocabulary":9,"d_model":-4)")),
-        CALL(model_file("/proc")),
+        CALL(hugging_face::weight_files("/proc")),
         CALL(load_model<LanguageModel>("/no/such/file")),
         CALL(with_file("", [] { load_model<LanguageModel>(kPath); })),
         CALL(with_file(bytes_of(kOne), [] { load_model<LanguageModel>(kPath); })),

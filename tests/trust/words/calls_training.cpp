@@ -4,7 +4,7 @@
 #include "autograd/ops.h"
 #include "nn/checkpoint/utf8.h"
 #include "nn/linear.h"
-#include "nn/parallel/team.h"
+#include "nn/parallel/data_parallel.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
 #include "tests/trust/words/calls.h"
@@ -44,12 +44,11 @@ void trained(const TrainingOptions& options, Real factor = 1) {
 // Of a team of one, which is not cut, or in two parts.
 void summed(const StepLoss& loss, int64_t parts = 1) {
     const Model model;
-    const DataParallel parallel(model.all, alone(), parts);
-    Gradients gradients(parallel);
+    Gradients gradients(model.all, alone(), parts);
     gradients.backward(loss, {.parts = parts});
     gradients.sum();
 }
-void cut(int64_t parts) { DataParallel(Model().all, alone(), parts); }
+void cut(int64_t parts) { Gradients(Model().all, alone(), parts); }
 void all_at_once(const std::string& what) {
     together(alone(), [&] { throw autograd::Error(what); });
 }
