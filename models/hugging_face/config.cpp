@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <concepts>
-#include <span>
 
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
@@ -31,8 +30,9 @@ struct FieldsToJson {
     void operator()(const std::string& name, const T& value) {
         fields.emplace_back(name, JsonText(value).text);
     }
-    template <class Enum>
-    void operator()(const std::string& name, Enum value, std::span<const char* const> names) {
+    template <class Enum, std::size_t n>
+    void operator()(const std::string& name, Enum value, const char* const (&names)[n]) {
+        static_assert(n == static_cast<std::size_t>(Enum::count), "each value has a name");
         (*this)(name, names[static_cast<std::size_t>(value)]);
     }
 };
@@ -62,14 +62,14 @@ struct FieldsFromJson {
         if (const Json j = json[name]; !j.is_null())
             read(j, value);
     }
-    template <class Enum>
-    void operator()(const std::string& name, Enum& value, std::span<const char* const> names) const {
+    template <class Enum, std::size_t n>
+    void operator()(const std::string& name, Enum& value, const char* const (&names)[n]) const {
         const Json j = json[name];
         if (j.is_null())
             return;
-        const auto found = std::find(names.begin(), names.end(), j.view());
-        j.require(found != names.end(), "has an unknown value ", j.shown());
-        value = static_cast<Enum>(found - names.begin());
+        const auto found = std::find(names, names + n, j.view());
+        j.require(found != names + n, "has an unknown value ", j.shown());
+        value = static_cast<Enum>(found - names);
     }
 };
 
