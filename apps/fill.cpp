@@ -113,13 +113,12 @@ void add_train_options(kit::Options& options, kit::TextTraining& s) {
 // What may be masked: the widest range of ids without a special one. Special tokens are usually the first,
 // or, if they were added to a model later, the last.
 models::text::MaskingOptions masking_of(const Filler& f, const std::string& path) {
-    const int32_t pad = f.model.config.specials.pad, size = static_cast<int32_t>(f.tokenizer.size());
-    check(f.tokenizer.encode("").size() == 2 && pad != Tokens::kNoPadding, path,
-          ": training needs a tokenizer that puts one token before a text and one behind it, and a "
-          "pad_token_id");
+    check(f.tokenizer.encode("").size() == 2, path,
+          ": training needs a tokenizer that puts one token before a text and one behind it");
+    const auto size = static_cast<int32_t>(f.tokenizer.size());
     models::text::MaskingOptions widest = {.mask = f.mask_id, .first_id = 0};
     for (int32_t first = 0, id = 0; id <= size; ++id)
-        if (id == size || id == pad || id == f.mask_id ||
+        if (id == size || id == f.model.config.specials.pad || id == f.mask_id ||
             f.tokenizer.decode({id}, {.skip_special_tokens = true}).empty()) {
             if (id - first > widest.end_id - widest.first_id)
                 widest.first_id = first, widest.end_id = id;
@@ -138,7 +137,6 @@ std::vector<Sequence> pieces_of(const Filler& f, const std::vector<kit::Text>& l
     std::vector<Sequence> pieces;
     for (const kit::Text& line : lines) {
         const Sequence ids = f.tokenizer.encode(line.text, {.add_special_tokens = false});
-        kit::check_no_padding(ids, f.model.config.specials.pad, f.tokenizer, join(line.file, ":", line.line));
         const int64_t most = context - std::ssize(around);
         for (auto first = ids.begin(); first != ids.end();) {
             const auto last = first + std::min<int64_t>(most, ids.end() - first);
@@ -182,8 +180,8 @@ void train_command(kit::Options& options) {
         const models::text::MaskedTokens some = mask_tokens(tokens, masking, of);
         return kit::Examples{{some.ids}, some.targets};
     };
-    const int32_t pad = f.model.config.specials.pad;
-    std::vector<kit::Examples> held_out;  // always with the same masks
+    const auto pad = static_cast<int32_t>(f.model.config.vocabulary);  // an id that no text has
+    std::vector<kit::Examples> held_out;                               // always with the same masks
     for (auto first = rows.begin() + learned; first != rows.end();) {
         const auto last = first + std::min<int64_t>(s.batch, rows.end() - first);
         held_out.push_back(

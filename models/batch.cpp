@@ -61,21 +61,18 @@ std::vector<int64_t> lengths_of(const Tokens& texts) {
     return {lengths.begin(), lengths.end()};
 }
 
-// These rows, and of them the first `length` columns.
-Tokens chosen(const Tokens& from, const std::vector<int64_t>& rows, int64_t length) {
+// These rows, without the columns that are only padding there. lengths: of all rows.
+Tokens chosen(const Tokens& from, const std::vector<int64_t>& lengths, const std::vector<int64_t>& rows) {
+    int64_t length = 0;
+    for (const int64_t row : rows)
+        length = std::max(length, lengths[static_cast<std::size_t>(row)]);
+    length = std::min(length, from.length());
     std::vector<int32_t> ids;
     for (const int64_t row : rows) {
         const auto begin = from.ids().begin() + row * from.length();
         ids.insert(ids.end(), begin, begin + length);
     }
     return Tokens(std::ssize(rows), length, std::move(ids), from.pad());
-}
-
-int64_t longest(const std::vector<int64_t>& lengths, const std::vector<int64_t>& rows) {
-    int64_t most = 0;
-    for (const int64_t row : rows)
-        most = std::max(most, lengths[static_cast<std::size_t>(row)]);
-    return most;
 }
 
 }  // namespace
@@ -112,8 +109,7 @@ std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t p
 }
 
 Tokens part_of(const Tokens& tokens, const std::vector<int64_t>& lengths, const nn::StepPart& at) {
-    const std::vector<int64_t> rows = rows_of_part(lengths, at.part, at.parts);
-    return chosen(tokens, rows, std::min(tokens.length(), longest(lengths, rows)));
+    return chosen(tokens, lengths, rows_of_part(lengths, at.part, at.parts));
 }
 
 Tokens part_of(const Tokens& texts, const nn::StepPart& at) { return part_of(texts, lengths_of(texts), at); }
@@ -123,7 +119,7 @@ Batch part_of(const Batch& batch, const nn::StepPart& at) {
     std::vector<int64_t> both(src.size());
     std::transform(src.begin(), src.end(), tgt.begin(), both.begin(), std::plus<>());
     const std::vector<int64_t> rows = rows_of_part(both, at.part, at.parts);
-    return {chosen(batch.src, rows, longest(src, rows)), chosen(batch.tgt, rows, longest(tgt, rows))};
+    return {chosen(batch.src, src, rows), chosen(batch.tgt, tgt, rows)};
 }
 
 }  // namespace plaingrad::models

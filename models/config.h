@@ -1,7 +1,6 @@
 // Everything that can differ between two models, as one plain value.
 #pragma once
 
-#include <iterator>
 #include <optional>
 
 #include "models/text/specials.h"
@@ -35,7 +34,6 @@ enum class NormPlacement {
     count
 };
 inline constexpr const char* kNormPlacementNames[] = {"post", "pre"};
-static_assert(std::size(kNormPlacementNames) == static_cast<std::size_t>(NormPlacement::count));
 
 // The models: what a configuration describes, and what a saved file holds.
 enum class Kind {
@@ -48,7 +46,6 @@ enum class Kind {
 };
 inline constexpr const char* kKindNames[] = {"translation model", "language model", "masked language model",
                                              "classifier", "text encoder"};
-static_assert(std::size(kKindNames) == static_cast<std::size_t>(Kind::count));
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 
 // How a classifier makes one vector of those of all positions.
@@ -59,7 +56,6 @@ enum class Pooling {
     count
 };
 inline constexpr const char* kPoolingNames[] = {"mean", "first", "pooler"};
-static_assert(std::size(kPoolingNames) == static_cast<std::size_t>(Pooling::count));
 
 // Probabilities of dropping an element, by place.
 struct DropoutRates {

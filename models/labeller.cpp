@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "autograd/base/list.h"
 #include "models/saved.h"
 #include "models/text/lines.h"
 #include "models/text/training_data.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models {
 
@@ -31,14 +29,10 @@ static Classifier with_classifier(Model model, int64_t classes, Real dropout, co
 
 Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted,
                             const OpenOptions& options) {
-    check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
-          "[Labeller] a label is given twice: ", nn::checkpoint::listed(wanted));
     const SavedModel saved(path);
     const ConfigJson& c = saved.config;
     check_file(!c.is_ours() && c.kind != Kind::causal, saved.file("config.json"), ": a BERT is needed: got ",
                hugging_face::architecture(c));
-    check_file(c.specials.pad != Tokens::kNoPadding, saved.file("config.json"),
-               ": training needs a pad_token_id");
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
         return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
     });
@@ -97,7 +91,8 @@ Labeller::Encoding Labeller::encode(const std::string& text, text::EncodeOptions
 }
 
 std::vector<Tokens> Labeller::inputs(const std::vector<Encoding>& texts) const {
-    const int32_t pad = texts.size() == 1 ? Tokens::kNoPadding : model.config.specials.pad;
+    // No id of the vocabulary, as a text may name the token that pads elsewhere.
+    const auto pad = texts.size() == 1 ? Tokens::kNoPadding : static_cast<int32_t>(model.config.vocabulary);
     std::vector<Tokens> all = {Tokens::padded(autograd::mapped(texts, &Encoding::ids), pad)};
     if (model.config.token_types == 0)
         return all;
@@ -125,7 +120,8 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
         lengths.push_back({.source = std::ssize(read[i].ids)});
     }
     std::vector<std::vector<double>> all(texts.size());
-    const auto add = [&](const std::vector<int64_t>& batch) {
+    const int64_t at_once = std::max<int64_t>(4096, model.config.max_length);
+    for (const auto& batch : text::make_batches(lengths, {.batch_tokens = at_once, .shuffle = false})) {
         const auto texts_of_batch =
             autograd::mapped(batch, [&](int64_t i) { return read[static_cast<std::size_t>(i)]; });
         const Tensor p = autograd::softmax(logits(inputs(texts_of_batch), Mode::eval()));  // (B, classes)
@@ -136,20 +132,6 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
             all[static_cast<std::size_t>(i)].assign(row, row + labels.size());
             row += labels.size();
         }
-    };
-    // A text may name the token that pads, and among others that could not be told from padding.
-    const int32_t pad = model.config.specials.pad;
-    const auto pads = [&](int64_t i) {
-        const std::vector<int32_t>& ids = read[static_cast<std::size_t>(i)].ids;
-        return std::find(ids.begin(), ids.end(), pad) != ids.end();
-    };
-    const int64_t at_once = std::max<int64_t>(4096, model.config.max_length);
-    for (const auto& batch : text::make_batches(lengths, {.batch_tokens = at_once, .shuffle = false})) {
-        if (pad != Tokens::kNoPadding && std::none_of(batch.begin(), batch.end(), pads))
-            add(batch);
-        else
-            for (const int64_t i : batch)
-                add({i});
     }
     return all;
 }

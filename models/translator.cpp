@@ -1,7 +1,6 @@
 #include "models/translator.h"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 
 #include "autograd/base/list.h"
@@ -72,43 +71,41 @@ std::vector<std::vector<Hypothesis>> search(const Transformer& model, std::span<
     return beam_search(*stepper, beam);
 }
 
-// Adds the translations of a batch to those of all lines: first the best one of each sentence, then the
-// second of those that have one, and so on.
+// Adds the translations of a batch to those of all lines.
 void translate_batch(const Transformer& model, const text::Tokenizer& tokenizer,
                      std::span<const Source> batch, const TranslationOptions& options,
                      std::vector<Translation>& all) {
     const std::vector<std::vector<Hypothesis>> found = search(model, batch, options);
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(options.n_best); ++rank) {
-        std::vector<std::size_t> places;
-        std::vector<Ids> source_ids, target_ids;
-        bool unknown = false;
-        for (std::size_t b = 0; b < batch.size(); ++b)
-            if (rank < found[b].size()) {
-                places.push_back(b);
-                source_ids.push_back(batch[b].ids);
-                target_ids.push_back(found[b][rank].ids);
-                unknown = unknown || contains(target_ids.back(), kUnk);
+    const auto copies_some = [&](const Hypothesis& h) {
+        return options.copy_unknown && contains(h.ids, kUnk);
+    };
+    std::vector<Ids> sources, translations;  // whose attention is needed
+    for (std::size_t b = 0; b < batch.size(); ++b)
+        for (const Hypothesis& h : found[b])
+            if (options.align || copies_some(h)) {
+                sources.push_back(batch[b].ids);
+                translations.push_back(h.ids);
             }
-        std::optional<Tensor> attention;  // (B, H, T, S)
-        if (options.align || (unknown && options.copy_unknown))
-            attention = attention_to_source(model, source_ids, target_ids);
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            const Source& source = batch[places[i]];
-            const Ids& ids = target_ids[i];
-            const auto row = static_cast<int64_t>(i);
+    Tensor attention;  // (a row for each of these, H, T, S)
+    if (!sources.empty())
+        attention = attention_to_source(model, sources, translations);
+    int64_t row = 0;
+    for (std::size_t b = 0; b < batch.size(); ++b)
+        for (const Hypothesis& h : found[b]) {
+            const Source& source = batch[b];
             Words copies;
-            if (attention && options.copy_unknown)
-                copies = copies_for(tokenizer, source, ids, *attention, row);
+            if (copies_some(h))
+                copies = copies_for(tokenizer, source, h.ids, attention, row);
             auto& candidate = all[source.line].best.emplace_back();
-            candidate.text = text_of(tokenizer, ids, copies);
-            candidate.score = found[places[i]][rank].score;
+            candidate.text = text_of(tokenizer, h.ids, copies);
+            candidate.score = h.score;
             if (options.align) {
                 const Ids read(source.ids.begin(), source.ids.end() - 1);
-                candidate.alignment = text::align(*attention, row, words_of(tokenizer, read, source.pieces),
-                                                  words_of(tokenizer, ids, copies));
+                candidate.alignment = text::align(attention, row, words_of(tokenizer, read, source.pieces),
+                                                  words_of(tokenizer, h.ids, copies));
             }
+            row += options.align || copies_some(h);
         }
-    }
 }
 
 // Records in `translation` how much of the line is read, and which of its pieces are unknown.
@@ -140,10 +137,15 @@ Tensor attention_to_source(const Transformer& model, const std::vector<Ids>& sou
         ids.insert(ids.begin(), specials.start);
         ids.resize(std::max<std::size_t>(1, ids.size() - 1));
     }
-    nn::Probe seen;
-    model(Tokens::padded(sources, specials.pad), Tokens::padded(read, specials.pad), Mode::eval(&seen));
     const std::vector<DecoderLayer>& layers = model.decoder.layers;
     check(!layers.empty(), "[translate] a decoder without layers attends to nothing");
+    nn::Probe seen;
+    const UsePrecision precision(model.config.block.precision);
+    const Tokens src = Tokens::padded(sources, specials.pad), tgt = Tokens::padded(read, specials.pad);
+    const Tensor memory = model.encode(src, Mode::eval());    // (B, S, d_model)
+    const Tensor x = model.tgt_embedding(tgt, Mode::eval());  // (B, T, d_model)
+    model.decoder(x, memory, {.mask = Mask::padding(tgt).and_causal(), .mode = Mode::eval()},
+                  {.mask = Mask::padding(src), .mode = Mode::eval(&seen)});  // no logits: they would be large
     return seen.of(layers[layers.size() < 2 ? 0 : layers.size() - 2].cross_attention);
 }
 

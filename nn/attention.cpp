@@ -49,20 +49,17 @@ Tensor attend(const Attention& layer, const Tensor& q, const Tensor& kv, const M
 // q | k | v of x, queries and keys turned by their positions' angles if there are any.
 Tensor projected(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
     Tensor qkv = layer.in_proj(x);  // (B, T, (H + 2*G)*D)
-    return pass.rotary != nullptr
-               ? (*pass.rotary)(std::move(qkv), layer.n_heads + layer.n_kv_heads, pass.first)
-               : qkv;
+    const int64_t first = pass.cache != nullptr ? pass.cache->length() : 0;
+    return pass.rotary != nullptr ? (*pass.rotary)(std::move(qkv), layer.n_heads + layer.n_kv_heads, first)
+                                  : qkv;
 }
 
 Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
-    KeyValueCache& cache = *pass.cache;
-    check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
-          " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    const Tensor all = projected(layer, x, pass);                   // (B, T, (H + 2*G)*D)
-    const int64_t width = layer.out_proj.weight->size(0);           // H*D
-    cache.append(autograd::slice(all, -1, width, all.size(2)));     // keys are kept as they were turned
-    const Tensor q = autograd::slice(all, -1, 0, width);            // (B, T, H*D)
-    return attend(layer, q, cache.stored(), Mask::causal(), pass);  // the last query sees the last key
+    const Tensor all = projected(layer, x, pass);                         // (B, T, (H + 2*G)*D)
+    const int64_t width = layer.out_proj.weight->size(0);                 // H*D
+    pass.cache->append(autograd::slice(all, -1, width, all.size(2)));     // keys are kept as they were turned
+    const Tensor q = autograd::slice(all, -1, 0, width);                  // (B, T, H*D)
+    return attend(layer, q, pass.cache->stored(), Mask::causal(), pass);  // the last query sees the last key
 }
 
 }  // namespace

@@ -24,12 +24,11 @@ struct MultiHeadOptions {
 struct Pass {
     Mask mask = Mask::none();
     Mode mode;
-    int64_t first = 0;  // the position of x's first token in its sentence
     // Turns self-attention's queries and keys (nn/positional_encoding.h); nullptr: does not. The layers of a
     // stack share one.
     const Rotary* rotary = nullptr;
-    // For decoding, under NoGrad. Self-attention: holds the keys and values of positions 0 .. first-1; those
-    // of x are appended, each position sees all positions up to itself, and `mask` is ignored.
+    // For decoding, under NoGrad. Self-attention: holds the keys and values of the positions before those of
+    // x; x's are appended, each position sees all positions up to itself, and `mask` is ignored.
     // Cross-attention: holds those of the projected memory, and the argument `memory` is ignored.
     KeyValueCache* cache = nullptr;
 };

@@ -21,7 +21,6 @@ enum class Init {
     count
 };
 inline constexpr const char* kInitNames[] = {"xavier", "normal", "pytorch", "bert", "gpt2", "none"};
-static_assert(std::size(kInitNames) == static_cast<std::size_t>(Init::count));
 
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
 Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0

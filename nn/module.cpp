@@ -1,10 +1,7 @@
 #include "nn/module.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
-
-#include "autograd/weight.h"
 
 namespace plaingrad::nn {
 
@@ -29,32 +26,6 @@ void check_names(const std::vector<NamedParameter>& parameters) {
     for (const NamedParameter& p : parameters)
         check(names.insert(p.name).second, "[visit] two parameters have the name ", p.name,
               "; each member needs a name of its own, or a file could not tell them apart");
-}
-
-void Printer::line(const std::string& name, const std::string& what) {
-    while (!open_.empty() && !open_.back().empty() && !name.starts_with(open_.back() + "."))
-        open_.pop_back();
-    const std::size_t outer = open_.empty() || open_.back().empty() ? 0 : open_.back().size() + 1;
-    text.append(2 * open_.size(), ' ')
-        .append(name.substr(outer))
-        .append(name.empty() ? "" : "  ")
-        .append(what) += '\n';
-}
-
-void Printer::enter(const NamedModule& m) {
-    line(m.name, m.type);
-    open_.push_back(m.name);
-}
-
-void Printer::parameter(const NamedParameter& p) {
-    const auto tied = std::find_if(printed_.begin(), printed_.end(), [&](const NamedParameter& other) {
-        return other.tensor.same_memory(p.tensor);
-    });
-    line(p.name, autograd::join(p.tensor.shape(), tied == printed_.end() ? "" : ", tied to " + tied->name,
-                                autograd::is_packed(p.tensor) ? ", packed"
-                                : p.tensor.needs_grad()       ? ""
-                                                              : ", frozen"));
-    printed_.push_back(p);
 }
 
 }  // namespace detail

@@ -4,8 +4,7 @@
 //     operator()           forward, const
 //     visit(Visitor&)      that names each member once: v("weight", weight); const
 //
-// Everything that walks over a model goes through visit: the optimizer, counting, saving, cloning, freezing,
-// printing.
+// Everything that walks over a model goes through visit: the optimizer, counting, saving, cloning, freezing.
 //
 // Legend for shapes, here and in models/:
 //     B batch · S source length · T target length · H heads, G of keys and values · D size of a head
@@ -165,19 +164,6 @@ struct Collector : Visitor {
     void enter(const NamedModule& m) override { modules.push_back(m); }
 };
 
-class Printer : public Visitor {
-public:
-    std::string text;
-
-private:
-    void parameter(const NamedParameter& p) override;
-    void enter(const NamedModule& m) override;
-    void line(const std::string& name, const std::string& what);
-
-    std::vector<std::string> open_;        // the modules that enclose the last line
-    std::vector<NamedParameter> printed_;  // so far
-};
-
 void check_names(const std::vector<NamedParameter>& parameters);
 
 }  // namespace detail
@@ -208,14 +194,6 @@ std::vector<NamedModule> modules(const M& module) {
     detail::Collector collector;
     collector("", module);
     return std::move(collector.modules);
-}
-
-// The modules and parameters, a line each, with types and shapes.
-template <Module M>
-std::string describe(const M& module) {
-    detail::Printer printer;
-    printer("", module);
-    return std::move(printer.text);
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters);

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cmath>
-#include <iterator>
 
 #include "nn/module.h"
 
@@ -23,7 +22,6 @@ namespace plaingrad::nn {
 // functions: models have only Norm. Norm's constructor leaves out the bias of a kind that has none.
 enum class NormKind { layer, rms, count };
 inline constexpr const char* kNormKindNames[] = {"layer", "rms"};
-static_assert(std::size(kNormKindNames) == static_cast<std::size_t>(NormKind::count));
 
 struct NormOptions {
     NormKind kind = NormKind::layer;

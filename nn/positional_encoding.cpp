@@ -5,6 +5,7 @@
 
 #include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
+#include "nn/probe.h"
 
 namespace plaingrad::nn {
 
@@ -36,13 +37,17 @@ PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length_, int6
         table = Parameter(initial_table(init, max_length, d, rng.fork("table")));
 }
 
-Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
-    check(length >= 0 && first >= 0 && first <= INT64_MAX - length, "[PositionalEncoding] there are no ",
-          length, " positions from ", first, " on");
-    const int64_t end = first + length;
+Tensor PositionalEncoding::operator()(const Tensor& x, const Mode& mode, int64_t first) const {
+    const int64_t end = first + x.size(1);
     check(end <= max_length, "[PositionalEncoding] position ", end - 1, " is beyond the model's maximum ",
           "length of ", max_length, "; make max_length larger, or the sentence shorter");
-    return encodings().defined() ? autograd::slice(encodings(), 0, first, end) : Tensor();
+    if (!encodings().defined())
+        return x;
+    const Tensor places = autograd::slice(encodings(), 0, first, end);  // (T, d)
+    check(x.rank() == 3 && x.size(2) == places.size(1), "[PositionalEncoding] x must be (B, T, ",
+          places.size(1), "): got ", x.shape());
+    show(*this, places, mode);
+    return x + places;  // (B, T, d)
 }
 
 namespace {
@@ -117,8 +122,6 @@ Rotary::Rotary(int64_t max_length, int64_t head_dim_, const RotaryOptions& o) : 
 }
 
 Tensor Rotary::operator()(Tensor x, int64_t n_heads, int64_t first) const {
-    if (!turns.defined())
-        return x;
     return autograd::rotary(std::move(x), turns, {.n_heads = n_heads, .head_dim = head_dim, .first = first});
 }
 

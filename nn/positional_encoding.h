@@ -19,24 +19,13 @@ enum class Positions {
     count
 };
 inline constexpr const char* kPositionsNames[] = {"sinusoidal", "learned", "rotary", "none"};
-static_assert(std::size(kPositionsNames) == static_cast<std::size_t>(Positions::count));
 
 struct PositionalEncoding {
     PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
                        Init init = Init::xavier);
-    // The encodings of positions first .. first + length - 1 -> (length, d), to be added to the vectors
-    // there; empty for a kind that adds nothing. Throws Error for positions beyond max_length.
-    Tensor at(int64_t length, int64_t first = 0) const;
     // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d). Throws Error for another
-    // d.
-    Tensor operator()(const Tensor& x, int64_t first = 0) const {
-        const Tensor places = at(x.size(1), first);
-        if (!places.defined())
-            return x;
-        check(x.rank() == 3 && x.size(2) == places.size(1), "[PositionalEncoding] x must be (B, T, ",
-              places.size(1), "): got ", x.shape());
-        return x + places;
-    }
+    // d, and for positions beyond max_length. A probe sees the encodings, (T, d).
+    Tensor operator()(const Tensor& x, const Mode& mode, int64_t first = 0) const;
     void visit(Visitor& v) const { v("table", table); }
 
     // (max_length, d), or empty
@@ -65,7 +54,6 @@ enum class RotaryScaling {
     count
 };
 inline constexpr const char* kRotaryScalingNames[] = {"none", "linear", "llama3"};
-static_assert(std::size(kRotaryScalingNames) == static_cast<std::size_t>(RotaryScaling::count));
 
 struct RotaryOptions {
     Real base = 10000;  // the frequency of pair i is base^(-2i/width), in radians a position
@@ -79,17 +67,16 @@ struct RotaryOptions {
 // Throws Error, naming the field, for options that do not fit heads of this size.
 void check_options(const RotaryOptions& options, int64_t head_dim);
 
-// The table of all turns. A Rotary() turns nothing.
+// The table of all turns.
 struct Rotary {
-    Rotary() = default;
     // Throws Error for options that check_options refuses.
     Rotary(int64_t max_length, int64_t head_dim, const RotaryOptions& options);
     // x (B, T, N), whose first n_heads * head_dim columns are heads of queries or keys, at the positions from
     // `first` on -> the same shape. Throws Error for positions beyond max_length.
     Tensor operator()(Tensor x, int64_t n_heads, int64_t first) const;
 
-    int64_t head_dim = 0;
-    Tensor turns;  // (max_length, width): the cosines, then the sines; or empty
+    int64_t head_dim;
+    Tensor turns;  // (max_length, width): the cosines, then the sines
 };
 
 }  // namespace plaingrad::nn

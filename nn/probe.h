@@ -9,7 +9,7 @@
 //     CrossAttention              the attention weights (B, H, T, S)
 //     FeedForward                 the hidden values, after the activation (B, T, d_ff)
 //     EncoderLayer, DecoderLayer  in a stack: the output (B, T, d_model)
-//     PositionalEncoding          in an InputEmbedding: the encodings (T, d_model)
+//     PositionalEncoding          the encodings (T, d_model), if they are added
 //
 // Without a probe nothing is kept, and nothing is computed for it. A probe knows modules by their addresses:
 // it is for one model, and must not outlive it.

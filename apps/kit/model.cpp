@@ -217,13 +217,6 @@ void check_fine_tuning(const Options& options, const std::vector<std::string>& w
                 "--save FOLDER is missing: the trained model is written there");
 }
 
-void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
-                      const std::string& where) {
-    if (std::find(ids.begin(), ids.end(), pad) != ids.end())  // the tokenizer may lack a model's padding
-        throw autograd::Error(join(where, ": no text to learn from may have ", tokenizer.decode({pad}),
-                                   ", which fills up shorter texts; remove it"));
-}
-
 void print_sizes(const std::string& path, int64_t parameters, const std::string& text) {
     const models::SavedModel saved(path);
     const models::ConfigJson& c = saved.config;

@@ -60,11 +60,6 @@ Task open_model(const std::string& path, const std::string& precision = "", bool
 void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
                        const models::RunSettings& run);
 
-// In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
-// `where`, if the ids of a text to learn from have it.
-void check_no_padding(const std::vector<int32_t>& ids, int32_t pad, const models::text::Tokenizer& tokenizer,
-                      const std::string& where);
-
 // The model of a run that trains a folder from Hugging Face further: one for others, with the text files of
 // the folder `from`.
 template <class Model>

@@ -76,19 +76,19 @@ public:
     // as if nothing had been read before. texts: one a sentence, of `count` tokens or more, at least one.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
-    // may be kept several times with different tokens, or not at all. Throws Error for another row.
+    // may be kept several times with different tokens, or not at all. The next step throws Error for another.
     int32_t keep(int32_t row, int32_t token);
-    // Which sentence of the batch a row of the last logits belongs to. Throws Error for another row.
-    std::size_t sentence(int32_t row) const;
+    // Which sentence of the batch a row of the last logits belongs to.
+    std::size_t sentence(int32_t row) const { return sentences_.at(static_cast<std::size_t>(row)); }
 
 private:
     void select();
     Tensor read(const Tokens& tokens);
 
     Stepper& stepper_;
-    bool prompts_are_next_ = true;        // nothing has been read
     std::vector<std::size_t> sentences_;  // of the rows
-    std::vector<int32_t> kept_, tokens_;  // the rows that were kept, and their tokens
+    // The rows that were kept, and their tokens; at first all rows without a token, as the prompts are next.
+    std::vector<int32_t> kept_, tokens_;
 };
 
 // How many tokens a search can write: the last one need not be read, so it takes no position.

@@ -12,15 +12,14 @@
 namespace plaingrad::models {
 namespace {
 
-// Ids to vectors, layers with a cache each, vectors to logits.
+// A model whose layers have a cache each.
 template <class Model>
 class CachedStepper final : public Stepper {
 public:
-    CachedStepper(const Model& model, Tokens prompts_, const InputEmbedding& embedding,
-                  std::vector<LayerCache> caches, std::vector<int32_t> source_lengths = {})
+    CachedStepper(const Model& model, Tokens prompts_, std::vector<LayerCache> caches,
+                  std::vector<int32_t> source_lengths = {})
         : Stepper(std::move(prompts_), model.config.specials, model.config.max_length),
           model_(model),
-          embedding_(embedding),
           caches_(std::move(caches)),
           source_lengths_(std::move(source_lengths)),
           batch_(prompts.batch()) {}
@@ -34,8 +33,7 @@ public:
         for (const int32_t length : tokens.lengths())
             check(length == tokens.length() && length > 0,
                   "[Stepper] a step takes at least one token of each sentence, and no padding");
-        const Tensor x = embedding_(tokens, Mode::eval(), length_);                    // (B, T, d_model)
-        const Tensor y = layers(model_, x, {.mode = Mode::eval(), .first = length_});  // (B, T, d_model)
+        const Tensor y = read(model_, tokens, Mode::eval());  // (B, T, d_model)
         length_ += tokens.length();
         const bool all = which == Logits::all || y.size(1) == 1;
         return model_.output(all ? y : autograd::slice(y, 1, y.size(1) - 1, y.size(1)));  // (B, T or 1, V)
@@ -65,17 +63,18 @@ public:
     }
 
 private:
-    // x (B, T, d_model), of the positions from pass.first on -> (B, T, d_model)
-    Tensor layers(const LanguageModel& model, const Tensor& x, const Pass& pass) {
-        return model.backbone.encoder(x, pass, &caches_);
+    // The embedding and all layers: tokens (B, T), behind those that were read -> (B, T, d_model)
+    Tensor read(const LanguageModel& model, const Tokens& tokens, const Mode& mode) {
+        const Tensor x = model.backbone.embedding(tokens, mode, length_);  // (B, T, d_model)
+        return model.backbone.encoder(x, {.mode = mode}, &caches_);
     }
-    Tensor layers(const Transformer& model, const Tensor& x, const Pass& pass) {
-        const Pass of_memory = {.mask = Mask::key_counts(source_lengths_), .mode = pass.mode};
-        return model.decoder(x, Tensor(), pass, of_memory, &caches_);
+    Tensor read(const Transformer& model, const Tokens& tokens, const Mode& mode) {
+        const Tensor x = model.tgt_embedding(tokens, mode, length_);  // (B, T, d_model)
+        const Pass self = {.mode = mode}, cross = {.mask = Mask::key_counts(source_lengths_), .mode = mode};
+        return model.decoder(x, Tensor(), self, cross, &caches_);
     }
 
     const Model& model_;
-    const InputEmbedding& embedding_;
     std::vector<LayerCache> caches_;
     std::vector<int32_t> source_lengths_;  // of a Transformer
     int64_t batch_, length_ = 0;           // sentences; positions read
@@ -85,7 +84,7 @@ private:
 
 std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts) const {
     return std::make_unique<CachedStepper<LanguageModel>>(
-        *this, prompts, backbone.embedding, std::vector<LayerCache>(backbone.encoder.layers.size()));
+        *this, prompts, std::vector<LayerCache>(backbone.encoder.layers.size()));
 }
 
 std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
@@ -99,7 +98,7 @@ std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& pro
     const autograd::NoGrad no_grad;
     const UsePrecision precision(config.block.precision);
     return std::make_unique<CachedStepper<Transformer>>(
-        *this, prompts, tgt_embedding, decoder.start(encode(src, Mode::eval())), src.lengths());
+        *this, prompts, decoder.start(encode(src, Mode::eval())), src.lengths());
 }
 
 // ---- what every search does
@@ -112,14 +111,7 @@ Rows::Rows(Stepper& stepper) : stepper_(stepper) {
     std::iota(kept_.begin(), kept_.end(), 0);
 }
 
-std::size_t Rows::sentence(int32_t row) const {
-    check(row >= 0 && row < std::ssize(sentences_), "[decoding] there is no row ", row, " of ",
-          sentences_.size());
-    return sentences_[static_cast<std::size_t>(row)];
-}
-
 int32_t Rows::keep(int32_t row, int32_t token) {
-    sentence(row);  // throws if there is none
     kept_.push_back(row);
     tokens_.push_back(token);
     return static_cast<int32_t>(kept_.size()) - 1;
@@ -138,8 +130,8 @@ void Rows::select() {
 
 Tensor Rows::step() {
     select();
-    if (!std::exchange(prompts_are_next_, false))
-        return read(Tokens(static_cast<int64_t>(kept_.size()), 1, tokens_));
+    if (!tokens_.empty())
+        return read(Tokens(std::ssize(tokens_), 1, tokens_));
     const Tokens& prompts = stepper_.prompts;
     stepper_.rewind(stepper_.known);
     Tensor logits = read(prompts.slice(stepper_.known, prompts.length()));  // (rows, V)
@@ -150,7 +142,6 @@ Tensor Rows::step() {
 Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
     select();
     stepper_.rewind(stepper_.known = 0);
-    prompts_are_next_ = false;
     std::vector<int32_t> ids;
     for (const std::size_t s : sentences_)
         ids.insert(ids.end(), texts[s].end() - count, texts[s].end());

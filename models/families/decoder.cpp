@@ -25,7 +25,7 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Pas
 
 Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
                            std::vector<LayerCache>* caches) const {
-    self.rotary = &rotary;
+    self.rotary = rotary ? &*rotary : nullptr;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         self.cache = caches ? &(*caches)[i].self : nullptr;
         cross.cache = caches ? &(*caches)[i].memory : nullptr;

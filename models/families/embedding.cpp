@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "nn/probe.h"
-
 namespace plaingrad::models {
 
 static Real root_of(int64_t d_model) { return static_cast<Real>(std::sqrt(static_cast<double>(d_model))); }
@@ -24,11 +22,7 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     const bool given = of_types.batch() > 0;
     check(!given || (types && of_types.batch() == ids.batch() && of_types.length() == ids.length()),
           "[embedding] token types are for models that have some, one for each id (B, T)");
-    const Tensor places = positions.at(ids.length(), first);  // (T, d_model), or empty
-    nn::show(positions, places, mode);
-    Tensor x = tokens(ids) * scale;  // (B, T, d_model)
-    if (places.defined())
-        x = x + places;
+    Tensor x = positions(tokens(ids) * scale, mode, first);  // (B, T, d_model)
     if (types)  // (B, T, d_model), or one vector for all: (1, 1, d_model)
         x = x + (*types)(given ? of_types : Tokens(1, 1, {0}));
     if (norm)
@@ -36,10 +30,10 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     return dropout(x, mode);
 }
 
-OutputLayer::OutputLayer(const Config& c, const Rng& rng) {
-    if (!c.tied)
-        table = nn::Parameter(nn::initial_matrix(c.block.init, {c.vocabulary, c.block.d_model},
-                                                 c.block.d_model, c.vocabulary, rng.fork("weight")));
+OutputLayer::OutputLayer(const Config& c, const nn::Embedding& embedding, const Rng& rng)
+    : table(c.tied ? embedding.table.share()
+                   : nn::Parameter(nn::initial_matrix(c.block.init, {c.vocabulary, c.block.d_model},
+                                                      c.block.d_model, c.vocabulary, rng.fork("weight")))) {
     if (c.block.output_bias)
         bias = nn::Parameter(nn::initial_bias(c.block.init, c.block.d_model, c.vocabulary, rng.fork("bias")));
 }

@@ -36,8 +36,8 @@ struct InputEmbedding {
 
 // x (B, T, d_model) -> logits (B, T, V). The softmax is in the loss.
 struct OutputLayer {
-    // With config.tied the table is left for the model to share.
-    OutputLayer(const Config& config, const Rng& rng);
+    // With config.tied it shares the embedding's table.
+    OutputLayer(const Config& config, const nn::Embedding& embedding, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
     // The cross-entropy of the logits, which are never all in memory at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {

@@ -44,7 +44,7 @@ Tensor EncoderLayer::operator()(const Tensor& x, const Pass& pass) const {
 }
 
 Tensor Encoder::operator()(Tensor x, Pass pass, std::vector<LayerCache>* caches) const {
-    pass.rotary = &rotary;
+    pass.rotary = rotary ? &*rotary : nullptr;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         pass.cache = caches ? &(*caches)[i].self : nullptr;
         x = layers[i](x, pass);             // (B, S, d_model)

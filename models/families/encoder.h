@@ -67,7 +67,7 @@ struct Stack {
         if (c.final_norm)
             final_norm.emplace(c.block.d_model, norm_options(c));
         if (c.block.positions == nn::Positions::rotary)
-            rotary = nn::Rotary(c.max_length, head_size(c.block), c.block.rotary);
+            rotary.emplace(c.max_length, head_size(c.block), c.block.rotary);
     }
     Tensor normed(const Tensor& x) const { return final_norm ? (*final_norm)(x) : x; }
     void visit(Visitor& v) const {
@@ -78,7 +78,7 @@ struct Stack {
 
     std::vector<Layer> layers;
     std::optional<nn::Norm> final_norm;
-    nn::Rotary rotary;  // of the self-attention of all layers; turns nothing with other positions
+    std::optional<nn::Rotary> rotary;  // of the self-attention of all layers; none with other positions
 };
 
 struct Encoder : Stack<EncoderLayer> {

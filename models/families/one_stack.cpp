@@ -1,14 +1,31 @@
 #include "models/families/one_stack.h"
 
-#include "nn/pooling.h"
-
 namespace plaingrad::models {
+namespace {
+
+// x (B, T, d_model) -> (B, d_model): the mean over the first lengths[b] positions of each text. Later
+// positions are ignored but must be finite.
+Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
+    const int64_t batch = x.size(0), length = x.size(1);
+    std::vector<Real> shares;  // (B, T)
+    for (const int32_t n : lengths)
+        for (int64_t t = 0; t < length; ++t)
+            shares.push_back(t < n ? Real(1) / static_cast<Real>(n) : Real(0));
+    // As a product, so that the order of summing, and with it each bit, does not depend on the padding.
+    const UsePrecision exact(Precision::float32);
+    const Tensor mean = autograd::matmul(Tensor::from({batch, 1, length}, shares), x);  // (B, 1, d_model)
+    return autograd::reshape(mean, {batch, x.size(2)});                                 // (B, d_model)
+}
+
+// x (B, T, d_model) -> (B, d_model): the vector of the first position.
+Tensor first_token(const Tensor& x) {
+    return autograd::reshape(autograd::slice(x, 1, 0, 1), {x.size(0), x.size(2)});  // (B, d_model)
+}
+
+}  // namespace
 
 LanguageModel::LanguageModel(const Config& c, const Rng& r)
-    : OneStack(c, kKind, r), output(c, r.fork("output")) {
-    if (c.tied)
-        output.table = backbone.embedding.tokens.table.share();
-}
+    : OneStack(c, kKind, r), output(c, backbone.embedding.tokens, r.fork("output")) {}
 
 Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode) const {
     const UsePrecision precision(config.block.precision);
@@ -26,10 +43,7 @@ MaskedLanguageModel::MaskedLanguageModel(const Config& c, const Rng& r)
     : OneStack(c, kKind, r),
       transform(c.block.d_model, c.block.d_model, r.fork("transform"), {.init = c.block.init}),
       norm(c.block.d_model, norm_options(c)),
-      output(c, r.fork("output")) {
-    if (c.tied)
-        output.table = backbone.embedding.tokens.table.share();
-}
+      output(c, backbone.embedding.tokens, r.fork("output")) {}
 
 Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
     const UsePrecision precision(config.block.precision);
@@ -64,9 +78,6 @@ Tensor MaskedLanguageModel::transformed(const Tensor& x) const {
 
 Tensor MaskedLanguageModel::transformed_at(const Tokens& ids, const std::vector<int32_t>& places,
                                            const Mode& mode) const {
-    for (const int32_t place : places)
-        check(place >= 0 && place < ids.batch() * ids.length(), "[MaskedLanguageModel] there is no place ",
-              place, " in ", ids.batch(), " x ", ids.length(), " ids");
     const Tensor x = backbone(ids, hiding_padding(ids), mode);                           // (B, T, d_model)
     const Tensor rows = autograd::reshape(x, {ids.batch() * ids.length(), x.size(-1)});  // (B*T, d_model)
     const Tokens chosen(1, std::ssize(places), places);
@@ -85,10 +96,10 @@ Classifier::Classifier(const Config& c, const Rng& r)
 Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
     const UsePrecision precision(config.block.precision);
     const Tensor x = backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
-    const Tensor pooled = config.pooling == Pooling::mean ? nn::mean_of_tokens(x, ids.lengths())
-                          : pooler                        ? autograd::tanh((*pooler)(nn::first_token(x)))
-                                                          : nn::first_token(x);  // (B, d_model)
-    return output(dropout(pooled, mode));                 // (B, classes)
+    const Tensor pooled = config.pooling == Pooling::mean ? mean_of_tokens(x, ids.lengths())
+                          : pooler                        ? autograd::tanh((*pooler)(first_token(x)))
+                                                          : first_token(x);  // (B, d_model)
+    return output(dropout(pooled, mode));             // (B, classes)
 }
 
 TextEncoder::TextEncoder(const Config& c, const Rng& r)
@@ -102,7 +113,7 @@ Tensor TextEncoder::operator()(const Tokens& ids, const Mode& mode, const Tokens
 
 Tensor TextEncoder::pooled(const Tensor& x) const {
     const UsePrecision precision(config.block.precision);
-    return autograd::tanh(pooler(nn::first_token(x)));  // (B, d_model)
+    return autograd::tanh(pooler(first_token(x)));  // (B, d_model)
 }
 
 }  // namespace plaingrad::models

@@ -9,11 +9,9 @@ Transformer::Transformer(const Config& c, const Rng& rng_)
       tgt_embedding(c, c.vocabulary, rng_.fork("tgt_embedding")),
       encoder(c, rng_.fork("encoder")),
       decoder(c, rng_.fork("decoder")),
-      output(c, rng_.fork("output")) {
+      output(c, c.embeddings_tied ? src_embedding.tokens : tgt_embedding.tokens, rng_.fork("output")) {
     if (c.embeddings_tied)
         tgt_embedding.tokens.table = src_embedding.tokens.table.share();
-    if (c.tied)
-        output.table = tgt_embedding.tokens.table.share();
 }
 
 Tensor Transformer::encode(const Tokens& src, const Mask& mask, const Mode& mode) const {

@@ -47,17 +47,19 @@ struct FieldsFromJson {
             read(item, values.emplace_back());
     }
     template <class T>
-    void operator()(const std::string& name, T& value, std::span<const char* const> names = {}) const {
+    void operator()(const std::string& name, T& value) const {
+        if (const Json j = json[name]; !j.is_null())
+            read(j, value);
+    }
+    template <class Enum, std::size_t n>
+    void operator()(const std::string& name, Enum& value, const char* const (&names)[n]) const {
+        static_assert(n == static_cast<std::size_t>(Enum::count), "each value has a name");
         const Json j = json[name];
         if (j.is_null())
             return;
-        if constexpr (std::is_enum_v<T>) {
-            const auto found = std::find(names.begin(), names.end(), j.view());
-            j.require(found != names.end(), "has an unknown value ", j.shown());
-            value = static_cast<T>(found - names.begin());
-        } else {
-            read(j, value);
-        }
+        const auto found = std::find(names, names + n, j.view());
+        j.require(found != names + n, "has an unknown value ", j.shown());
+        value = static_cast<Enum>(found - names);
     }
 };
 

@@ -160,11 +160,13 @@ TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][c
     CHECK(run("classify", {"eval", all / "out", data}).out == r.out);
 }
 
-TEST_CASE("classify learns from no text that names the token that pads", "[apps][classify][fine_tuning]") {
+TEST_CASE("classify learns from a text that names the token that pads elsewhere",
+          "[apps][classify][fine_tuning]") {
     const Folder masked, all;
     write_bert<models::MaskedLanguageModel>(masked);
-    const std::string right = moods(8), wrong = right + "glad\ta [PAD] day\n";
-    const std::string data = all.write("right", right), padded = all.write("wrong", wrong);
+    const std::string right = moods(8);
+    const std::string data = all.write("right", right),
+                      padded = all.write("padded", right + "glad\ta [PAD] day\n");
     const Words rest = {"--from", masked.path, "--epochs", "1", "--validation"};
     const auto trained = [&](const std::string& training, const std::string& validation, const Words& more) {
         Words words = {"train", training};
@@ -175,9 +177,8 @@ TEST_CASE("classify learns from no text that names the token that pads", "[apps]
     };
     const Result r = trained(padded, data, {});
     INFO(r.err);
-    CHECK(r.status == 1);
-    CHECK(contains(r.err, "wrong:9: no text to learn from may have [PAD], which fills up shorter texts"));
-    // A held-out text may: it is read alone. The page of --report shows the first ones.
+    CHECK(r.status == 0);
+    // The page of --report shows the first held-out texts.
     const std::string first = all.write("first", "glad\ta [PAD] day\n" + right);
     const Result held_out = trained(data, first, {"--save", all / "m", "--report", all / "m.html"});
     INFO(held_out.err);

@@ -68,10 +68,3 @@ TEST_CASE("held-out text: the mean over all predictions, however many pieces a b
         CHECK(measured.nats == Approx(static_cast<double>(whole.item())).epsilon(1e-4));
     }
 }
-
-TEST_CASE("the token that pads is refused in a text, and need not be in the tokenizer", "[kit]") {
-    const models::text::Tokenizer words = models::text::learn_words({"a b"});
-    CHECK_NOTHROW(kit::check_no_padding({4, 5}, 99, words, "here"));
-    CHECK_THROWS_WITH(kit::check_no_padding({4, 5}, 5, words, "here"),
-                      "here: no text to learn from may have b, which fills up shorter texts; remove it");
-}

@@ -35,7 +35,8 @@ struct Neighbours {
         v("right", right);
     }
     Tensor attended(const Tokens& ids, nn::Probe* probe = nullptr) const {
-        return attention(positions(symbols(ids)), {.mode = nn::Mode::eval(probe)});  // (B, T, d_model)
+        const nn::Mode mode = nn::Mode::eval(probe);
+        return attention(positions(symbols(ids), mode), {.mode = mode});  // (B, T, d_model)
     }
 
     nn::Embedding symbols;

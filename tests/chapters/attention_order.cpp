@@ -56,7 +56,7 @@ void sentences(std::ostream& out) {
         const auto start = [](const Tensor& z) { return vector_text(slice(z, 0, 0, 3)); };
         return std::vector<std::string>{what, start(a), start(b), fixed(largest_difference(a, b), 3)};
     };
-    const Tensor a = bites(positions(x)), b = bites(positions(y));
+    const Tensor a = bites(positions(x, kEval)), b = bites(positions(y, kEval));
     claim(largest_difference(bites(x), bites(y)) < 1e-5, "without positions the order does not matter");
     claim(largest_difference(a, b) > 0.01, "with positions it does");
     table(out, {{"the first three numbers of `bites`", "in `dog bites man`", "in `man bites dog`",

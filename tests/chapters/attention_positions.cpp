@@ -18,7 +18,7 @@ namespace {
 
 // (length, d)
 Tensor sinusoids(int64_t length, int64_t d) {
-    return nn::PositionalEncoding(nn::Positions::sinusoidal, length, d, Rng(1)).at(length);
+    return nn::PositionalEncoding(nn::Positions::sinusoidal, length, d, Rng(1)).sinusoids;
 }
 
 double at(const Tensor& x, int64_t row, int64_t column) {

@@ -1,5 +1,6 @@
 // Four ways to say where a token stands, on sequences as long as in training, and longer.
 #include <cmath>
+#include <optional>
 #include <ostream>
 
 #include "nn/embedding.h"
@@ -28,7 +29,7 @@ struct Before {
           v_proj(kWidth, kWidth, rng.fork("v")),
           out(kWidth, kSymbols, rng.fork("out")) {
         if (kind == nn::Positions::rotary)
-            turned = nn::Rotary(kLonger, kWidth, {});
+            rotary.emplace(kLonger, kWidth, nn::RotaryOptions());
     }
     void visit(nn::Visitor& v) const {
         v("symbols", symbols);
@@ -39,16 +40,16 @@ struct Before {
         v("out", out);
     }
     Tensor operator()(const Tokens& ids) const {
-        const Tensor x = positions(symbols(ids));  // (B, T, d)
-        const Tensor q = turned(q_proj(x), 1, 0);  // (B, T, d)
-        const Tensor k = turned(k_proj(x), 1, 0);  // (B, T, d)
-        return out(attention(q, k, v_proj(x)));    // (B, T, symbols)
+        const auto turned = [&](const Tensor& y) { return rotary ? (*rotary)(y, 1, 0) : y; };
+        const Tensor x = positions(symbols(ids), nn::Mode::eval());  // (B, T, d)
+        const Tensor q = turned(q_proj(x)), k = turned(k_proj(x));   // (B, T, d)
+        return out(attention(q, k, v_proj(x)));                      // (B, T, symbols)
     }
 
     nn::Embedding symbols;
     nn::PositionalEncoding positions;
     nn::Linear q_proj, k_proj, v_proj, out;
-    nn::Rotary turned;
+    std::optional<nn::Rotary> rotary;
 };
 
 // What stands two places before each position. The first `from` positions, and those that nothing stands

@@ -90,7 +90,9 @@ struct MirrorModel {
         v("norm", norm);
         v("out", out);
     }
-    Tensor operator()(const Tokens& ids) const { return out(norm(stack(positions(symbols(ids))))); }
+    Tensor operator()(const Tokens& ids) const {
+        return out(norm(stack(positions(symbols(ids), nn::Mode::eval()))));
+    }
     nn::Embedding symbols;
     nn::PositionalEncoding positions;
     Stack stack;

@@ -57,8 +57,8 @@ struct State {
     double spread, gradient;
 };
 State state(const MirrorModel& model) {
-    const Tensor y = model.stack(
-        model.positions(model.symbols(random_tokens(16, kMirrorLength, kMirrorSymbols, Rng(77)))));
+    const Tensor x = model.symbols(random_tokens(16, kMirrorLength, kMirrorSymbols, Rng(77)));
+    const Tensor y = model.stack(model.positions(x, nn::Mode::eval()));
     const Tensor centred = y - mean(y, {0, 1}, true),
                  grad = model.stack.layers[0].feed_forward.linear2.weight->grad();
     return {rms(centred), rms(grad)};

@@ -150,7 +150,7 @@ TEST_CASE("cache: attention's weights are those of the filled positions", "[mode
     nn::KeyValueCache cache;
     const autograd::NoGrad no_grad;
     for (int64_t t = 0; t < 3; ++t)
-        layer(autograd::slice(x, 1, t, t + 1), {.mode = Mode::eval(&step), .first = t, .cache = &cache});
+        layer(autograd::slice(x, 1, t, t + 1), {.mode = Mode::eval(&step), .cache = &cache});
     CHECK(same_bits(step.of(layer), autograd::slice(whole.of(layer), 2, 2, 3)));  // (1, 2, 1, 3)
 }
 

@@ -174,6 +174,18 @@ TEST_CASE("classifier: the mean of the real tokens, or the first", "[models][cla
         }
 }
 
+TEST_CASE("classifier: the mean of a long text has the same bits, whatever its padding",
+          "[models][classifier]") {
+    Config c = with_classes(small_stack("paper"), 3);
+    c.max_length = 1100;
+    const Classifier model(c, Rng(1));
+    for (const int n : {1, 511, 512, 513, 1024, 1099}) {  // a matrix product sums up blocks of 512
+        INFO(n);
+        const Sentences text = sentences({n}, 5);
+        CHECK(same_bits(model(padded(text, 1100), kEval), model(padded(text), kEval)));
+    }
+}
+
 TEST_CASE("classifier: the same bits alone, in any batch, with any padding", "[models][classifier]") {
     for (const std::string& kind : kStacks)
         for (const Pooling pooling : kPoolings) {

@@ -43,10 +43,9 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     if (c.embedding_norm)
         x = (*e.norm)(x);
     const Mask mask = Mask::padding(ids).and_causal();
-    const Pass turned = {.mask = mask, .mode = kEval, .rotary = &m.backbone.encoder.rotary};
-    const auto attention = [&](const EncoderLayer& l, const Tensor& y) {
-        return encodings.defined() ? l.self_attention(y, {mask, kEval}) : l.self_attention(y, turned);
-    };
+    const std::optional<nn::Rotary>& table = m.backbone.encoder.rotary;
+    const Pass pass = {.mask = mask, .mode = kEval, .rotary = table ? &*table : nullptr};
+    const auto attention = [&](const EncoderLayer& l, const Tensor& y) { return l.self_attention(y, pass); };
     for (const EncoderLayer& l : m.backbone.encoder.layers) {
         if (c.block.norm == NormPlacement::post) {
             x = l.residual1.norm(x + attention(l, x));

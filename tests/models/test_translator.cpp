@@ -153,6 +153,20 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
         CHECK((std::is_sorted(words.begin(), words.end()) && words.front() == 0 && words.back() == 1));
         CHECK(t.translate({"one two!"})[0].best[0].alignment.empty());
         CHECK(text::to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
+        // Of several lines, and several translations of each: as of each line alone.
+        const std::vector<std::string> lines = {"one two!", "say 猫!", "", "three!"};
+        for (const bool align : {false, true}) {  // else only of those with an unknown word
+            const TranslationOptions some = {.beam = 4, .n_best = 3, .align = align};
+            const auto together = t.translate(lines, some);
+            for (std::size_t i = 0; i < lines.size(); ++i) {
+                const auto alone = t.translate({lines[i]}, some)[0].best;
+                REQUIRE(together[i].best.size() == alone.size());
+                for (std::size_t n = 0; n < alone.size(); ++n) {
+                    CHECK(together[i].best[n].text == alone[n].text);
+                    CHECK(together[i].best[n].alignment == alone[n].alignment);
+                }
+            }
+        }
     }
     SECTION("a line that is too long is cut, and says so") {
         std::string line;

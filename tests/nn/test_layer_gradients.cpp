@@ -62,7 +62,8 @@ TEST_CASE("gradients: positions, sinusoidal and learned, from any first", "[nn][
             const PositionalEncoding layer(kind, 7, 5, Rng(5));
             const auto all = leaves(layer, {random({3, 4, 5}, 6)});
             CHECK(all.size() == (kind == Positions::learned ? 2 : 1));
-            check_gradients("PositionalEncoding", all, [&] { return layer(all.back().tensor, first); });
+            check_gradients("PositionalEncoding", all,
+                            [&] { return layer(all.back().tensor, Mode::eval(), first); });
         }
     }
 }

@@ -6,7 +6,6 @@
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
-#include "nn/pooling.h"
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -134,7 +133,7 @@ TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][lay
     const PositionalEncoding layer(Positions::sinusoidal, 100, 6, Rng(1));
     CHECK(parameters(layer).empty());
     CHECK(layer.max_length == 100);
-    const Tensor table = layer(Tensor::zeros({2, 100, 6}));
+    const Tensor table = layer(Tensor::zeros({2, 100, 6}), Mode::eval());
     CHECK(table.shape() == Shape({2, 100, 6}));
     for (const int64_t position : {0, 1, 2, 17, 99}) {
         for (int64_t i = 0; i < 3; ++i) {
@@ -146,18 +145,18 @@ TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][lay
         }
     }
     // Literal numbers, as the formula above could have the same mistake.
-    CHECK(static_cast<double>(table.data()[6]) == Approx(0.841471));     // sin 1
-    CHECK(static_cast<double>(table.data()[7]) == Approx(0.540302));     // cos 1
-    CHECK(static_cast<double>(table.data()[8]) == Approx(0.0463992));    // sin 10000^(-1/3)
-    CHECK(static_cast<double>(table.data()[10]) == Approx(0.00215443));  // sin 10000^(-2/3)
-    const Tensor later = layer(Tensor::full({1, 3, 6}, 1), 17);          // added to what is there
+    CHECK(static_cast<double>(table.data()[6]) == Approx(0.841471));           // sin 1
+    CHECK(static_cast<double>(table.data()[7]) == Approx(0.540302));           // cos 1
+    CHECK(static_cast<double>(table.data()[8]) == Approx(0.0463992));          // sin 10000^(-1/3)
+    CHECK(static_cast<double>(table.data()[10]) == Approx(0.00215443));        // sin 10000^(-2/3)
+    const Tensor later = layer(Tensor::full({1, 3, 6}, 1), Mode::eval(), 17);  // added
     for (int64_t i = 0; i < 18; ++i)
         CHECK(later.data()[i] == table.data()[17 * 6 + i] + 1);
 }
 
 TEST_CASE("sinusoidal positions: an odd width ends with a sine", "[nn][layers]") {
     const PositionalEncoding layer(Positions::sinusoidal, 4, 5, Rng(1));
-    const Tensor table = layer(Tensor::zeros({1, 4, 5}));
+    const Tensor table = layer(Tensor::zeros({1, 4, 5}), Mode::eval());
     CHECK(table.shape() == Shape({1, 4, 5}));
     CHECK(static_cast<double>(table.data()[5 + 3]) == Approx(std::cos(std::pow(10000.0, -0.4))));
     CHECK(static_cast<double>(table.data()[5 + 4]) == Approx(std::sin(std::pow(10000.0, -0.8))));
@@ -166,20 +165,14 @@ TEST_CASE("sinusoidal positions: an odd width ends with a sine", "[nn][layers]")
 TEST_CASE("positions: beyond the maximum length, an error says so", "[nn][layers]") {
     for (const Positions kind : {Positions::sinusoidal, Positions::learned}) {
         const PositionalEncoding layer(kind, 4, 6, Rng(1));
-        CHECK(error_of([&] { layer(Tensor::zeros({1, 4, 6})); }) == "");
-        CHECK(error_of([&] { layer(Tensor::zeros({1, 1, 6}), 3); }) == "");
-        for (const std::string& error : {error_of([&] {
-                                             layer(Tensor::zeros({1, 5, 6}));
-                                         }),
-                                         error_of([&] {
-                                             layer(Tensor::zeros({1, 1, 6}), 4);
-                                         })}) {
-            CHECK(contains(error, "position 4"));
-            CHECK(contains(error, "length of 4"));
+        const auto error = [&](int64_t length, int64_t first) {
+            return error_of([&] { layer(Tensor::zeros({1, length, 6}), Mode::eval(), first); });
+        };
+        CHECK((error(4, 0) == "" && error(1, 3) == ""));
+        for (const std::string& said : {error(5, 0), error(1, 4)}) {
+            CHECK(contains(said, "position 4"));
+            CHECK(contains(said, "length of 4"));
         }
-        CHECK(error_of([&] { layer.at(2, -1); }) ==
-              "[PositionalEncoding] there are no 2 positions from -1 on");
-        CHECK(contains(error_of([&] { layer.at(2, INT64_MAX); }), "there are no 2 positions from 92233720"));
     }
 }
 
@@ -187,9 +180,12 @@ TEST_CASE("learned positions: each is a row of the table", "[nn][layers]") {
     const PositionalEncoding layer(Positions::learned, 3, 2, Rng(1));
     CHECK(layer.table->shape() == Shape({3, 2}));
     put(layer.table, {1, 2, 3, 4, 5, 6});
-    CHECK(layer(Tensor::full({2, 2, 2}, 10)).to_vector() ==
+    CHECK(layer(Tensor::full({2, 2, 2}, 10), Mode::eval()).to_vector() ==
           std::vector<Real>{11, 12, 13, 14, 11, 12, 13, 14});
-    CHECK(layer(Tensor::full({1, 2, 2}, 10), 1).to_vector() == std::vector<Real>{13, 14, 15, 16});
+    Probe seen;
+    CHECK(layer(Tensor::full({1, 2, 2}, 10), Mode::eval(&seen), 1).to_vector() ==
+          std::vector<Real>{13, 14, 15, 16});
+    CHECK(seen.of(layer).to_vector() == std::vector<Real>{3, 4, 5, 6});
 }
 
 TEST_CASE("FeedForward: two layers with the activation between", "[nn][layers]") {
@@ -262,39 +258,10 @@ TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     CHECK(Norm(512)(x).shape() == Shape({2, 10, 512}));
     const PositionalEncoding positions(Positions::sinusoidal, 100, 512, Rng(5));
     CHECK(positions.encodings().shape() == Shape({100, 512}));
-    CHECK(positions(x).shape() == Shape({2, 10, 512}));
+    CHECK(positions(x, Mode::eval()).shape() == Shape({2, 10, 512}));
     CHECK(Embedding(1000, 512, Rng(6))(Tokens(2, 10, std::vector<int32_t>(20, 7))).shape() ==
           Shape({2, 10, 512}));
     CHECK(Linear(512, 1000, Rng(7))(x).shape() == Shape({2, 10, 1000}));
-}
-
-TEST_CASE("pooling: long texts are pooled to the same bits, too", "[nn][layers]") {
-    const Tensor x = random({1, 1100, 5}, 6);  // over two blocks of a matrix product
-    for (const int32_t n : {1, 511, 512, 513, 1024, 1099}) {
-        INFO(n);
-        const Tensor pooled = mean_of_tokens(x, {n});
-        CHECK(same_bits(pooled, mean_of_tokens(autograd::slice(x, 1, 0, n), {n})));
-        const Tensor real = autograd::slice(x, 1, 0, n);
-        CHECK(worst_error(pooled, autograd::mean(real, {1})) < 1e-5);
-    }
-}
-
-TEST_CASE("pooling: the first token is that of texts which have one", "[nn][layers]") {
-    CHECK(first_token(Tensor::from({2, 2, 1}, {1, 2, 3, 4})).to_vector() == std::vector<Real>{1, 3});
-    for (const Shape& bad : {Shape{2, 3}, Shape{2, 0, 3}, Shape{1, 2, 3, 4}})
-        CHECK(contains(error_of([&] { first_token(Tensor::zeros(bad)); }),
-                       "[first_token] x must be (B, T, d_model), with T > 0: got "));
-}
-
-TEST_CASE("pooling: the mean is of lengths that the texts have", "[nn][layers]") {
-    const Tensor x = random({2, 3, 4}, 6);
-    for (const std::vector<int32_t>& bad :
-         {std::vector<int32_t>{3, 0}, {3, -1}, {3, 4}, {3}, {3, 3, 3}, std::vector<int32_t>{}}) {
-        const std::string error = error_of([&] { mean_of_tokens(x, bad); });
-        CHECK(contains(error, "[mean_of_tokens] "));
-    }
-    CHECK(mean_of_tokens(x, {3, 1}).shape() == Shape({2, 4}));
-    CHECK(contains(error_of([&] { mean_of_tokens(random({2, 3}, 1), {1, 1}); }), "[mean_of_tokens] "));
 }
 
 TEST_CASE("probe: sees the hidden values, changes no bit, and says what it has not seen", "[nn][layers]") {

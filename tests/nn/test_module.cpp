@@ -260,42 +260,6 @@ TEST_CASE("module: modules are visited as modules", "[nn][module]") {
     CHECK(matrices == linears);
 }
 
-TEST_CASE("module: a model can be printed", "[nn][module]") {
-    const FeedForward layer(2, 3, Rng(1));
-    freeze(layer.linear2);
-    CHECK(describe(layer) ==
-          "FeedForward\n"
-          "  linear1  Linear\n"
-          "    weight  (2, 3)\n"
-          "    bias  (3)\n"
-          "  linear2  Linear\n"
-          "    weight  (3, 2), frozen\n"
-          "    bias  (2), frozen\n");
-    const std::string text = describe(Transformer(one_layer("paper"), Rng(1)));
-    CHECK(contains(text, "\n    layers.0  EncoderLayer\n      self_attention  MultiHeadAttention\n"));
-    CHECK(
-        contains(text, "\n  output  OutputLayer\n    table  (11, 12), tied to src_embedding.tokens.table\n"));
-}
-
-// A name that begins with another one is not a part of that.
-struct TwoAlike {
-    TwoAlike() : fc(1, 2, Rng(1), {.bias = false}), fc2(2, 1, Rng(2), {.bias = false}) {}
-    void visit(Visitor& v) const {
-        v("fc", fc);
-        v("fc2", fc2);
-    }
-    Linear fc, fc2;
-};
-
-TEST_CASE("module: names that begin alike are printed side by side", "[nn][module]") {
-    CHECK(describe(TwoAlike()) ==
-          "TwoAlike\n"
-          "  fc  Linear\n"
-          "    weight  (1, 2)\n"
-          "  fc2  Linear\n"
-          "    weight  (2, 1)\n");
-}
-
 TEST_CASE("module: frozen parameters get no gradient and do not change", "[nn][module][optim]") {
     const Tokens src = padded({{4, 5}}), tgt = framed({{5, 4}});
     for (const std::string& kind : kKinds) {

@@ -49,7 +49,7 @@ plant 'only autograd/kernels/kernels.h' autograd/a.h '#include "autograd/kernels
 plant 'only autograd/kernels/kernels.h' nn/a.cpp '#include "autograd/kernels/row.h"'
 plant 'path from the root' nn/a.cpp '#include "linear.h"'
 plant 'with quotes' nn/a.cpp '#include <nn/linear.h>'
-plant 'only unit.cpp' nn/a.cpp '#include "nn/linear.cpp"'
+plant 'only unit.cpp' nn/a.cpp '#include "nn/init.cpp"'
 plant 'standard header' autograd/kernels/a.cpp '#include <vector>'
 plant 'intrinsics only' autograd/kernels/a.cpp '#include <immintrin.h>'
 plant 'intrinsics only' autograd/kernels/a.cpp '__m512 a;'

@@ -75,11 +75,13 @@ static Tensor encode(Values& v, const models::Transformer& model, const Tokens& 
     const models::InputEmbedding& input = model.src_embedding;
     const models::EncoderLayer& layer = model.encoder.layers[0];
     const nn::FeedForward& ffn = layer.feed_forward;
-    const Tensor rows = v.keep("rows", "Si", input.tokens(src));                           // (1, S, d_model)
-    const Tensor scaled = v.keep("rows.scaled", "Si", rows * input.scale);                 // (1, S, d_model)
-    const Tensor positions = v.keep("positions", "Si", input.positions.at(src.length()));  // (S, d_model)
-    const Tensor x = v.keep("src.x", "Si", scaled + positions);                            // (1, S, d_model)
-    check_same("src.x", x, input(src, eval));
+    nn::Probe seen;
+    const Tensor in = input(src, nn::Mode::eval(&seen));                           // (1, S, d_model)
+    const Tensor rows = v.keep("rows", "Si", input.tokens(src));                   // (1, S, d_model)
+    const Tensor scaled = v.keep("rows.scaled", "Si", rows * input.scale);         // (1, S, d_model)
+    const Tensor positions = v.keep("positions", "Si", seen.of(input.positions));  // (S, d_model)
+    const Tensor x = v.keep("src.x", "Si", scaled + positions);                    // (1, S, d_model)
+    check_same("src.x", x, in);
     const std::vector<Tensor> qkv = split(layer.self_attention.in_proj(x), x.size(2), 2);
     const Tensor mixed = attend(v, "encoder", layer.self_attention, qkv, Mask::padding(src), "SS", x);
     const Tensor normed = residual(v, "normed", 'S', layer.residual1, x, mixed);  // (1, S, d_model)

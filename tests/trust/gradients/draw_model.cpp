@@ -50,7 +50,7 @@ Case layer(Dice& draw) {
             c.may_be_zero = true;  // a table's later rows
             add_module(c, PositionalEncoding(kind, T + 2, 2 * D, rng(draw)),
                        [=](const PositionalEncoding& l) {
-                           return l(autograd::concat({x, x}, 2), 1);
+                           return l(autograd::concat({x, x}, 2), Mode::eval(), 1);
                        });
             break;
         }

@@ -58,10 +58,7 @@ void kept(int32_t row) {
     Rows rows(*one);
     rows.step();
     rows.keep(row, 4);
-}
-void sentence_of(int32_t row) {
-    const Stepping one = begun();
-    Rows(*one).sentence(row);
+    rows.step();
 }
 void broken_weights() {
     Config c = small();
@@ -127,7 +124,6 @@ Calls calls_of_decoding() {
         CALL(broken_beam()),
         CALL(kept(2)),
         CALL(kept(-1)),
-        CALL(sentence_of(2)),
         CALL(room_for(*begun(), -1)),
 
         CALL(drawn({.temperature = -1})),

@@ -8,7 +8,6 @@
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
-#include "nn/pooling.h"
 #include "nn/positional_encoding.h"
 #include "nn/probe.h"
 #include "tests/packed.h"
@@ -51,10 +50,6 @@ void append(const Tensor& next) {
     KeyValueCache two = cache(2);
     two.append(next);
 }
-void attend_at(int64_t first) {
-    KeyValueCache one(t({1, 3, 16}));
-    attention()(t({1, 1, 8}), {.mode = kEval, .first = first, .cache = &one});
-}
 void pack_twice() {
     Linear layer(3, 4, kRng);
     tests::pack_weights(layer);
@@ -87,9 +82,9 @@ Calls calls_of_layers() {
         CALL(side_by_side(3, {{"a", -4}}, kRng, {})),
         CALL(KeyValueCache(t({2, 3}))),
         CALL(attend_with_gradient()),
-        CALL(PositionalEncoding(Positions::sinusoidal, 5, 8, kRng)(t({2, 3, 1}))),
-        CALL(PositionalEncoding(Positions::learned, 5, 8, kRng)(t({2, 3, 1}))),
-        CALL(PositionalEncoding(Positions::sinusoidal, 5, 4, kRng)(t({1, 4}))),
+        CALL(PositionalEncoding(Positions::sinusoidal, 5, 8, kRng)(t({2, 3, 1}), kEval)),
+        CALL(PositionalEncoding(Positions::learned, 5, 8, kRng)(t({2, 3, 1}), kEval)),
+        CALL(PositionalEncoding(Positions::sinusoidal, 5, 4, kRng)(t({1, 4}), kEval)),
         CALL(Embedding(-1, 4, kRng)),
         CALL(Embedding(4, -1, kRng)),
         CALL(Embedding(4, 2, kRng)(Tokens(1, 1, {4}))),
@@ -117,16 +112,12 @@ Calls calls_of_layers() {
 
         CALL(PositionalEncoding(Positions::learned, -1, 4, kRng)),
         CALL(PositionalEncoding(Positions::sinusoidal, 10, -4, kRng)),
-        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng).at(11)),
-        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng).at(1, 10)),
-        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng).at(1, -1)),
-        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng).at(-1)),
-        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng).at(2, INT64_MAX)),
-        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng).at(11)),
-        CALL(PositionalEncoding(Positions::rotary, 10, 4, kRng).at(11)),
-        CALL(PositionalEncoding(Positions::none, 10, 4, kRng).at(4, 8)),
-        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng)(t({1, 3, 5}))),
-        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng)(kNone)),
+        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng)(t({1, 11, 4}), kEval)),
+        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng)(t({1, 1, 4}), kEval, 10)),
+        CALL(PositionalEncoding(Positions::sinusoidal, 10, 4, kRng)(t({1, 1, 4}), kEval, -1)),
+        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng)(t({1, 11, 4}), kEval)),
+        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng)(t({1, 3, 5}), kEval)),
+        CALL(PositionalEncoding(Positions::learned, 10, 4, kRng)(kNone, kEval)),
 
         CALL(check_options({.width = 3}, 4)),
         CALL(check_options({.width = 6}, 4)),
@@ -164,9 +155,6 @@ Calls calls_of_layers() {
         CALL(attention()(t({1, 2, 8}), {.mask = Mask::key_counts({3}), .mode = kEval})),
         CALL(cross()(t({1, 2, 8}), t({1, 2, 7}), {.mode = kEval})),
         CALL(cross()(t({1, 2, 8}), t({2, 2, 8}), {.mode = kEval})),
-        CALL(attend_at(2)),
-        CALL(attend_at(4)),
-        CALL(attend_at(-1)),
         CALL(KeyValueCache(Tensor())),
         CALL(KeyValueCache(t({3}))),
         CALL(append(t({3, 1, 8}))),
@@ -175,14 +163,6 @@ Calls calls_of_layers() {
         CALL(append(kNone)),
         CALL(select({0, 2})),
         CALL(select({-1})),
-        CALL(mean_of_tokens(t({2, 3, 4}), {1})),
-        CALL(mean_of_tokens(t({2, 3, 4}), {1, 4})),
-        CALL(mean_of_tokens(t({2, 3, 4}), {0, 1})),
-        CALL(mean_of_tokens(t({2, 3}), {1, 1})),
-        CALL(mean_of_tokens(kNone, {1})),
-        CALL(first_token(t({2, 3}))),
-        CALL(first_token(t({2, 0, 3}))),
-        CALL(first_token(kNone)),
 
         CALL(all_parameters(Twins())),
         CALL(copy_values(parameters(Linear(2, 3, kRng)), parameters(Linear(3, 2, kRng)))),
