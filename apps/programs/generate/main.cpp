@@ -78,7 +78,7 @@ void write_command(kit::Options& options) {
     options.rest(
         "MODEL",
         "a folder from Hugging Face, or what `train` has saved. Without MODEL, learns a built-in text first",
-        words, {.most = 1});
+        words, {.max = 1});
     options.add("--prompt", "TEXT", "the text to continue, instead of what is piped or typed", s.prompt)
         .allow_empty();
     add_sampling(options, s.writing);
@@ -111,7 +111,7 @@ void score_command(kit::Options& options) {
     std::string precision;
     bool bytes = false;
     int64_t stride = 0;
-    options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.least = 2});
+    options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.min = 2});
     options.add("--stride", "N", "tokens from one window to the next; 0: half of the model's context",
                 stride);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL", bytes);
@@ -127,8 +127,6 @@ void score_command(kit::Options& options) {
 
 // What the command line of a run that does not resume must say.
 void check_new(const kit::Options& options, const TrainSettings& s) {
-    kit::check_usage(!s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
-                     " --help shows more");
     if (!s.is_further())
         return;
     kit::check_fine_tuning(options, s.words, s.run);
@@ -167,12 +165,11 @@ void print_model(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("generate", argc, argv, [] {
-        return kit::Commands{
-            {"", "writes with a model", write_command},
-            {"score", "measures how well a model predicts texts", score_command},
-            {"train", "makes a model of characters from texts, or trains a model further", train_command},
-            kit::new_command({"gpt2", "llama"}),
-            kit::info_command("generate", add_train_options, print_model)};
-    });
+    return kit::run_program(
+        "generate", argc, argv,
+        {{"", "writes with a model", write_command},
+         {"score", "measures how well a model predicts texts", score_command},
+         {"train", "makes a model of characters from texts, or trains a model further", train_command},
+         kit::new_command({"gpt2", "llama"}),
+         kit::info_command("generate", add_train_options, print_model)});
 }
