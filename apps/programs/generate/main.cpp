@@ -44,20 +44,15 @@ void add_sampling(kit::Options& options, models::WritingOptions& o) {
 }
 
 // What was given, and the rest as the model's folder has it.
-models::WritingOptions chosen(const kit::Options& options, const models::WritingOptions& given,
-                              models::WritingOptions usual) {
-    const auto choose = [&](const char* name, auto& value, const auto& other) {
-        if (options.was_given(name))
-            value = other;
-    };
-    choose("--tokens", usual.max_tokens, given.max_tokens);
-    choose("--tokens", usual.max_length, 0);
-    choose("--temperature", usual.sampling.temperature, given.sampling.temperature);
-    choose("--top-k", usual.sampling.top_k, given.sampling.top_k);
-    choose("--top-p", usual.sampling.top_p, given.sampling.top_p);
-    choose("--repetition-penalty", usual.sampling.repetition_penalty, given.sampling.repetition_penalty);
-    choose("--stop", usual.stop, given.stop);
-    return usual;
+void choose(kit::Options& options, models::WritingOptions& writing, const models::WritingOptions& usual) {
+    options.defaults([&](const kit::Options& given) {
+        writing = usual;
+        if (given.was_given("--tokens"))
+            writing.max_length = 0;
+        if (given.was_given("--stop"))
+            writing.stop = {};
+    });
+    options.parse();
 }
 
 // Whether the files of a model are read as they are: of one of ours that learned bytes.
@@ -93,15 +88,15 @@ void write_command(kit::Options& options) {
         const Writer w = train(demo, {{"the built-in text", std::string(log_book)}},
                                models::RunFolder("generate", demo.run, options));
         std::cout << '\n';
-        s.writing = chosen(options, s.writing, sample_of(w).writing);
+        choose(options, s.writing, sample_of(w).writing);
         return write(w, s);
     }
     const bool asks = !options.was_given("--prompt");
     const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     const Writer w = kit::open_model<Writer>(words[0], precision, true);
+    choose(options, s.writing, w.usual);
     if (asks && !talks && !w.lines)
         s.prompt = piped_prompt();
-    s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
     talks ? talk(w, s) : write(w, s);
 }
