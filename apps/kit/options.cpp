@@ -208,8 +208,8 @@ Options::Given Options::option_at(const Words& line, std::size_t& i) {
     return {row, value};
 }
 
-// A command line, without the program's name; or what `kept` has written.
-Options::Line Options::read(const Words& line) {
+// A command line, without the program's name: typed, or what `kept` has written.
+Options::Line Options::read(const Words& line, bool typed) {
     const std::string help = as_called() + " --help shows ";
     const Words commands = autograd::mapped(call_.commands, &Command::name);
     const bool has_rest = rest_words_ != nullptr;
@@ -225,12 +225,12 @@ Options::Line Options::read(const Words& line) {
                         listed(commands), "; ", help, "more");
             check_usage(!has_files() || !word.empty(), "the name of a file is empty");
             result.words.push_back(word);
-        } else if (word == "--version") {
+        } else if (typed && word == "--version") {
             std::cout << call_.program.substr(0, call_.program.find(' ')) << " (plaingrad) "
                       << autograd::version() << '\n';
             flush_output();
             throw Ended{};
-        } else if (word == "--help" || word == "-h") {
+        } else if (typed && (word == "--help" || word == "-h")) {
             print_help();
             flush_output();
             throw Ended{};
@@ -244,7 +244,7 @@ Options::Line Options::read(const Words& line) {
 }
 
 void Options::parse(int argc, char** argv) {
-    asked_ = read({argv + 1, argv + argc});
+    asked_ = read({argv + 1, argv + argc}, true);
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
     set_all(asked_);
@@ -301,7 +301,7 @@ void Options::resume(Text kept, Text path) {
     for (std::string line; std::getline(lines, line);)
         settings.push_back(line);
     try {
-        Line all = read(settings);
+        Line all = read(settings, false);
         all.options.insert(all.options.end(), asked_.options.begin(), asked_.options.end());
         all.words.erase(all.words.begin(),
                         all.words.begin() + std::min(std::ssize(asked_.words), std::ssize(all.words)));

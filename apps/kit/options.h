@@ -153,7 +153,7 @@ private:
     };
     Option* find(Text name);
     Given option_at(const Words& line, std::size_t& i);
-    Line read(const Words& line);
+    Line read(const Words& line, bool typed);
     void set_all(Line given);
     void check_words() const;
     bool has_files() const { return rest_.in_checkpoint && rest_.given_again; }

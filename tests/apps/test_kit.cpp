@@ -387,7 +387,8 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
     CHECK(error({"--save=r", "/a"}, kept).find("--save cannot be given again") != std::string::npos);
     CHECK(error({"--resume=r"}, "--steps=x\n--\n/a\n") ==
           "file: --steps needs a whole number of at least 0: got 'x'");
-    CHECK(error({"--resume=r"}, "--stepz=1\n--\n/a\n").find("file: unknown option '--stepz'") == 0);
+    for (const std::string unknown : {"--stepz=1", "--help", "--version"})
+        CHECK(error({"--resume=r"}, unknown + "\n--\n/a\n").starts_with("file: unknown option '--"));
     parse(options, {"a\nb"});
     CHECK_THROWS_AS(options.kept(), autograd::Error);
 }
