@@ -82,7 +82,7 @@ void fill_command(kit::Options& options) {
     int64_t n = 5;
     options.rest("MODEL [TEXT...]",
                  "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
-                 {.least = 1});
+                 {.min = 1});
     options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
     options.add_precision(precision);
     options.add_threads();
@@ -101,8 +101,10 @@ void fill_command(kit::Options& options) {
 
 void add_train_options(kit::Options& options, kit::TextTraining& s) {
     s.batch = 16, s.steps = 200, s.validate_every = 50, s.lr = 5e-5;
-    options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
-                 {}, kit::Options::Rest::files);
+    options
+        .rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
+              {.min = 2})
+        .may_change();
     kit::add_run_options(options, s.run);
     options.add("--context", "N", "tokens of a line at most; 0: what the model takes", s.context,
                 {.max = 1 << 20});
@@ -215,10 +217,9 @@ void print_model(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("fill", argc, argv, [] {
-        return kit::Commands{{"", "fills gaps in texts with a masked language model", fill_command},
+    return kit::run_program("fill", argc, argv,
+                            {{"", "fills gaps in texts with a masked language model", fill_command},
                              {"train", "trains a model further on texts", train_command},
                              kit::new_command({"bert"}),
-                             kit::info_command("fill", add_train_options, print_model)};
-    });
+                             kit::info_command("fill", add_train_options, print_model)});
 }

@@ -28,7 +28,7 @@ kit::PageRun read(const std::string& folder) {
 void main_program(kit::Options& options) {
     std::vector<std::string> folders;
     std::string file;
-    options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
+    options.rest("RUN...", "the folders that were given to --save", folders, {.min = 1});
     options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
     options.parse();
     if (file.empty())
@@ -42,8 +42,7 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("report", argc, argv, [] {
-        return kit::Commands{
-            {"", "makes a page that shows a training run, or compares several", main_program}};
-    });
+    return kit::run_program(
+        "report", argc, argv,
+        {{"", "makes a page that shows a training run, or compares several", main_program}});
 }

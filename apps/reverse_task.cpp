@@ -33,7 +33,7 @@ struct Settings {
 
 void add_options(kit::Options& options, Settings& s) {
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
-                 s.words, {.most = kMaxLength});
+                 s.words, {.max = kMaxLength});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "sequences per step", s.batch, {.min = 1, .max = 1 << 20});
@@ -44,7 +44,7 @@ void add_options(kit::Options& options, Settings& s) {
 }
 
 models::Config configure(const Settings& s) {
-    models::Config config = kit::config_of(s.model);
+    models::Config config = s.model.chosen();
     config.src_vocabulary = config.vocabulary = models::kFirstFreeId + kSymbols;
     config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
     config.block.precision = kit::precision_of(s.run.precision);
@@ -172,9 +172,8 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("reverse_task", argc, argv, [] {
-        return kit::Commands{
-            {"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
-            kit::info_command("reverse_task", add_options)};
-    });
+    return kit::run_program(
+        "reverse_task", argc, argv,
+        {{"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
+         kit::info_command("reverse_task", add_options)});
 }

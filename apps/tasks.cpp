@@ -355,8 +355,7 @@ std::string describe(const Task& task, const Recipe& here) {
 
 // The command-line options; parsing them fills `s`.
 void add_options(kit::Options& options, Settings& s) {
-    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, {},
-                 kit::Options::Rest::names);
+    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names).kept();
     options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
     options.add("--steps", "N", "steps for each task; 0: the recipe's", s.steps, {.max = 1'000'000'000})
         .can_not_change("the learning rate falls over all of them");
@@ -423,9 +422,8 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("tasks", argc, argv, [] {
-        return kit::Commands{
-            {"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
-            kit::info_command("tasks", add_options)};
-    });
+    return kit::run_program(
+        "tasks", argc, argv,
+        {{"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
+         kit::info_command("tasks", add_options)});
 }

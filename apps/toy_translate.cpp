@@ -173,8 +173,7 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("toy_translate", argc, argv, [] {
-        return kit::Commands{{"", "learns to translate a few sentences from scratch", main_program},
-                             kit::info_command("toy_translate", add_options)};
-    });
+    return kit::run_program("toy_translate", argc, argv,
+                            {{"", "learns to translate a few sentences from scratch", main_program},
+                             kit::info_command("toy_translate", add_options)});
 }

@@ -22,13 +22,6 @@ using autograd::Tensor;
 using autograd::Tokens;
 using Ids = std::vector<int32_t>;
 
-std::string listed(const std::vector<std::pair<std::string, double>>& probabilities) {
-    std::string text;
-    for (const auto& [what, p] : probabilities)
-        text += "  " + number(p, 4) + "  " + as_line(what) + '\n';
-    return text;
-}
-
 namespace {
 
 std::string last_token(const models::Hypothesis& h, const models::Stepper& stepper, const Labels& names) {
@@ -73,14 +66,16 @@ std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Lab
            drawn(kept, {}, token, 0);
 }
 
+// "  0.9312  bonjour", a line each.
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
-    constexpr int64_t kFive = 5;
+    constexpr std::size_t kFive = 5;
     std::vector<models::Hypothesis> kept;
     models::beam_search(stepper, {.beam = kFive, .max_tokens = 1, .kept = &kept});
-    std::vector<std::pair<std::string, double>> best;
-    for (std::size_t i = 0; i < kept.size() && std::ssize(best) < kFive; ++i)
-        best.emplace_back(last_token(kept[i], stepper, names), std::exp(kept[i].log_probability));
-    return listed(best);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kept.size(), kFive); ++i)
+        text += "  " + number(std::exp(kept[i].log_probability), 4) + "  " +
+                as_line(last_token(kept[i], stepper, names)) + '\n';
+    return text;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "apps/kit/program.h"
+#include "models/text/lines.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::kit {
@@ -68,10 +69,10 @@ Keys::~Keys() {
 
 std::string Keys::next() const {
     static const std::map<std::string, std::string> names = {
-        {"\033[A", "up"},       {"\033[B", "down"},       {"\033[C", "right"},   {"\033[D", "left"},
-        {"\033[H", "home"},     {"\033[1~", "home"},      {"\033[F", "end"},     {"\033[4~", "end"},
-        {"\033[5~", "page up"}, {"\033[6~", "page down"}, {"\033[3~", "delete"}, {"\x7f", "backspace"},
-        {"\b", "backspace"},    {"\n", "enter"},          {"\r", "enter"}};
+        {"\033[A", "up"},      {"\033[B", "down"},    {"\033[C", "right"}, {"\033[D", "left"},
+        {"\033[H", "home"},    {"\033[1~", "home"},   {"\033[F", "end"},   {"\033[4~", "end"},
+        {"\033[3~", "delete"}, {"\x7f", "backspace"}, {"\b", "backspace"}, {"\n", "enter"},
+        {"\r", "enter"}};
     pollfd input = {STDIN_FILENO, POLLIN, 0};
     while (poll(&input, 1, 100) <= 0)
         if (std::exchange(redraw, 0) != 0)
@@ -90,11 +91,7 @@ std::string Keys::next() const {
 namespace {
 
 // Tabs become arrows: a tab has no width of its own.
-std::string shown(std::string text) {
-    for (std::size_t at = text.find('\t'); at != text.npos; at = text.find('\t'))
-        text.replace(at, 1, "→");
-    return text;
-}
+std::string shown(const std::string& text) { return models::text::replace_all(text, "\t", "→"); }
 
 // A line in valid UTF-8. Positions are in bytes.
 struct EditedLine {

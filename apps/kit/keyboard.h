@@ -17,7 +17,7 @@ public:
     ~Keys();
     Keys(Keys&&) = delete;  // nor copied
 
-    // The next key: a character of UTF-8; or its name, such as "left" or "page up"; "resized" if the picture
+    // The next key: a character of UTF-8; or its name, such as "left" or "enter"; "resized" if the picture
     // must be drawn anew; "" at the end of input.
     std::string next() const;
 };

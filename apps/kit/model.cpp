@@ -21,36 +21,36 @@ using autograd::join;
 
 // ------------------------------------------------------------------------------------------------ new ones
 
+static const char* const kPreset = "whose model: models/presets.h names the sources";
+
 void add_preset(Options& options, std::string& preset) {
-    options.add("--preset", "whose model: models/presets.h names the sources", preset,
-                autograd::mapped(models::presets(), &models::Preset::name));
+    options.add("--preset", kPreset, preset, autograd::mapped(models::presets(), &models::Preset::name));
 }
 
 void add_model_options(Options& options, PresetModel& m) {
-    add_preset(options, m.preset);
-    options.add("--positions", "positional encoding, instead of the preset's", m.positions,
-                {"sinusoidal", "learned"});
-    options.add("--d-model", "N", "width of the model; 0: the preset's", m.d_model, {.max = 4096});
-    options.add("--heads", "N", "attention heads; 0: the preset's", m.n_heads, {.max = 4096});
-    options.add("--d-ff", "N", "width of the feed-forward layers; 0: the preset's", m.d_ff, {.max = 1 << 16});
-    options.add("--layers", "N", "layers of each stack; 0: the preset's", m.n_layers, {.max = 100});
+    models::BlockConfig& block = m.config.block;
+    options.preset("--preset", kPreset, m.preset, autograd::mapped(models::presets(), &models::Preset::name),
+                   [&m](const Options&) {
+                       m.config = models::preset(m.preset);
+                       m.positions =
+                           m.config.block.positions == nn::Positions::learned ? "learned" : "sinusoidal";
+                   });
+    options.add("--positions", "positional encoding", m.positions, {"sinusoidal", "learned"});
+    options.add("--d-model", "N", "width of the model", block.d_model, {.min = 1, .max = 4096});
+    options.add("--heads", "N", "attention heads", block.n_heads, {.min = 1, .max = 4096});
+    options.add("--d-ff", "N", "width of the feed-forward layers", block.d_ff, {.min = 1, .max = 1 << 16});
+    options.add("--layers", "N", "layers of each stack", m.config.n_layers, {.min = 1, .max = 100});
 }
 
-models::Config config_of(const PresetModel& m) {
-    models::Config config = models::preset(m.preset);
-    models::BlockConfig& block = config.block;
-    if (!m.positions.empty())
-        block.positions = m.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
-    block.d_model = m.d_model > 0 ? m.d_model : block.d_model;
-    block.n_heads = m.n_heads > 0 ? m.n_heads : block.n_heads;
-    block.d_ff = m.d_ff > 0 ? m.d_ff : block.d_ff;
-    if (m.n_layers > 0)
-        config.n_layers = config.n_decoder_layers = m.n_layers;
-    check_heads(block.d_model, block.n_heads);
-    return config;
+models::Config PresetModel::chosen() const {
+    models::Config c = config;
+    c.n_decoder_layers = c.n_layers;
+    c.block.positions = positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
+    return c;
 }
 
 models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng) {
+    check_heads(config.block.d_model, config.block.n_heads);
     check_memory(models::least_parameters(config));
     models::Transformer model(config, rng);
     announce(name(), nn::parameter_count(model), config.block.precision);
@@ -68,8 +68,7 @@ struct NewModel {
 
 void add_new_options(Options& options, NewModel& s, const std::vector<std::string>& families) {
     const bool bert = s.family == "bert", llama = families.size() > 1;
-    options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
-                 {.least = 2});
+    options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words, {.min = 2});
     if (!bert) {
         options.add("--family", "what the layers are made of", s.family, families);
         options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
@@ -189,8 +188,9 @@ Command new_command(const std::vector<std::string>& families) {
 // ---------------------------------------------------------------------------------------------- saved ones
 
 models::OpenOptions opening(const std::string& path, const std::string& precision, bool packed) {
-    models::OpenOptions options = {.packed = packed && !autograd::Plain::active(),  // plain ops read none
-                                   .precision = given_precision(precision)};
+    models::OpenOptions options = {.packed = packed && !autograd::Plain::active()};  // plain ops read none
+    if (!precision.empty())
+        options.precision = precision_of(precision);
     std::error_code none;
     check(!std::filesystem::is_symlink(path, none) || nn::checkpoint::exists(path), path,
           ": this is a link to something that is not there");
@@ -232,17 +232,11 @@ void print_sizes(const std::string& path, int64_t parameters, const std::string&
               << "\ntext: " << text << ", vocabulary " << grouped(c.vocabulary) << '\n';
 }
 
-std::string visible(const std::string& token) {
-    std::string text;
-    for (const char c : token)
-        text += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
-    return text;
-}
-
 Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary) {
     Labels names(static_cast<std::size_t>(vocabulary));
     for (int32_t id = 0; id < tokenizer.size(); ++id)
-        names[static_cast<std::size_t>(id)] = visible(tokenizer.decode({id}));
+        for (const char c : tokenizer.decode({id}))
+            names[static_cast<std::size_t>(id)] += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
     return names;
 }
 

@@ -15,16 +15,18 @@ namespace plaingrad::kit {
 
 // ------------------------------------------------------------------------------------------- new ones
 
-// Whose model it is, and what is different; 0 and "": nothing.
+// A preset, and what is different.
 struct PresetModel {
     std::string preset, positions = {};
-    int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;
+    models::Config config = {};
+
+    models::Config chosen() const;
 };
 void add_preset(Options& options, std::string& preset);  // the row of --preset
 void add_model_options(Options& options, PresetModel& m);
-models::Config config_of(const PresetModel& m);
 
-// A model of these sizes, if there is memory to train it; says what it runs on.
+// A model of these sizes, if there is memory to train it; says what it runs on. Throws UsageError for a width
+// that is no multiple of the heads.
 models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng);
 
 // The whole command `new FOLDER FILE...`: makes a folder as from Hugging Face, with a tokenizer that it
@@ -71,9 +73,8 @@ models::RunModel run_model_for_others(const Model& model, const std::string& dat
 // For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".
 void print_sizes(const std::string& path, int64_t parameters, const std::string& text = "tokens");
 
-// A token as a label: spaces and line breaks are visible.
-std::string visible(const std::string& token);
-// Of a model that may have more ids than its tokenizer: a vocabulary of this size.
+// The tokens as labels: spaces and line breaks are visible. Of a model that may have more ids than its
+// tokenizer: a vocabulary of this size.
 Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary);
 inline Labels token_names(const models::text::Tokenizer& tokenizer) {
     return token_names(tokenizer, tokenizer.size());

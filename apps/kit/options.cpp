@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "apps/kit/program.h"
@@ -42,7 +43,7 @@ std::string text_of(const bool* value) { return *value ? "true" : ""; }
 std::string text_of(const int64_t* value) { return std::to_string(*value); }
 std::string text_of(const double* value) { return nn::checkpoint::to_text(*value); }
 std::string text_of(const std::string* value) { return *value; }
-std::string text_of(const Option::Words* files) { return listed(*files, ","); }
+std::string text_of(const Option::Words* texts) { return listed(*texts, ","); }
 
 // As on a command line.
 std::string as_words(const Option& row, const char* equals) {
@@ -76,10 +77,8 @@ void Option::set(Text given) const {
                     " must be one of ", argument, ": got '", text, "'");
         **word = text;
     }
-    if (split != nullptr)
-        *words() = split(text);
-    else if (words() != nullptr)
-        words()->push_back(text);
+    if (auto* const texts = std::get_if<Words*>(&variable))
+        (*texts)->push_back(text);
 }
 
 std::string Option::get() const {
@@ -94,16 +93,8 @@ void Option::reset() const {
     std::visit(set_back, variable);
 }
 
-Option::Words* Option::words() const {
-    auto* const list = std::get_if<Words*>(&variable);
-    return list == nullptr ? nullptr : *list;
-}
-
 // A switch that is off, or a word that is missing, is not kept.
-bool Option::is_kept() const {
-    return (on_resume == OnResume::kept || on_resume == OnResume::may_change) &&
-           (may_be_empty || !get().empty());
-}
+bool Option::is_kept() const { return in_checkpoint && (may_be_empty || !get().empty()); }
 
 Option& Options::add(Text name, Text argument, Text help, int64_t& value, IntegerRange range) {
     return rows_.emplace_back(Option{name, argument, help, &value, value, range});
@@ -123,19 +114,16 @@ Option& Options::add(Text name, Text help, std::string& value, const Words& choi
 Option& Options::add_each(Text name, Text argument, Text help, Words& texts) {
     return rows_.emplace_back(Option{name, argument, help, &texts, texts}).this_call();
 }
-Option& Options::add_files(Text name, Text argument, Text help, Words& files, Words (*split)(Text)) {
-    return rows_.emplace_back(Option{name, argument, help, &files, files, {}, {}, {}, split});
-}
 
 Option& Options::preset(Text name, Text help, std::string& value, const Words& choices, Apply apply) {
     apply_preset_ = std::move(apply);
     return *(preset_ = &add(name, help, value, choices));
 }
 
-void Options::rest(Text argument, Text help, Words& words, Count count, Rest kind) {
-    rest_ = {"", argument, help, &words, Words()};
+Option& Options::rest(Text argument, Text help, Words& words, IntegerRange count) {
+    rest_words_ = &words;
     rest_count_ = count;
-    rest_kind_ = kind;
+    return rest_ = Option{"", argument, help}.this_call();
 }
 
 void Options::add_common(int64_t& seed, const std::string& help) {
@@ -178,32 +166,32 @@ Option* Options::find(Text name) {
 }
 
 bool Options::was_given(Text name) const {
-    return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.first->name == name; });
+    return std::any_of(given_.options.begin(), given_.options.end(),
+                       [&](const Given& g) { return g.first->name == name; });
 }
 
-// Sets everything to its default, then to the preset's values, then to what is given. words: the rest.
-void Options::set_all(std::vector<Given> given, const Words& words) {
-    Words none, &rest = rest_.words() != nullptr ? *rest_.words() : none;
+// Sets everything to its default, then to the preset's values, then to what is given.
+void Options::set_all(Line given) {
     given_ = std::move(given);
-    rest = words;  // a preset may depend on them
     for (const Option& row : rows_)
         row.reset();
-    for (const auto& [row, value] : given_)
+    for (const auto& [row, value] : given_.options)
         if (row == preset_)
             row->set(value);
     if (apply_preset_)
         apply_preset_(*this);
     for (Option& row : rows_)
         row.base = row.get();
-    for (const auto& [row, value] : given_)
+    for (const auto& [row, value] : given_.options)
         if (row != preset_)
             row->set(value);
-    rest = words;  // and reset them
+    if (rest_words_ != nullptr)
+        *rest_words_ = given_.words;
 }
 
-// The option at argv[i] and its value. If the value is the next word, moves i to it.
-Options::Given Options::read(int argc, char** argv, int& i) {
-    const std::string word = argv[i], name = word.substr(0, word.find('='));
+// The option at line[i] and its value. If the value is the next word, moves i to it.
+Options::Given Options::option_at(const Words& line, std::size_t& i) {
+    const std::string word = line[i], name = word.substr(0, word.find('='));
     const bool has_value = name.size() < word.size();
     Option* const row = find(name);
     if (row == nullptr) {
@@ -214,65 +202,70 @@ Options::Given Options::read(int argc, char** argv, int& i) {
     check_usage(!row->argument.empty() || !has_value, name, " takes no value");
     if (row->argument.empty())
         return {row, ""};
-    const bool missing = !has_value && i + 1 == argc;
-    const std::string value = missing ? "" : has_value ? word.substr(name.size() + 1) : argv[++i];
+    const bool missing = !has_value && i + 1 == line.size();
+    const std::string value = missing ? "" : has_value ? word.substr(name.size() + 1) : line[++i];
     check_usage(!missing && (!value.empty() || row->may_be_empty), name, " needs a value: ", row->argument);
     return {row, value};
 }
 
-void Options::parse(int argc, char** argv) {
+// A command line, without the program's name: typed, or what `kept` has written.
+Options::Line Options::read(const Words& line, bool typed) {
     const std::string help = as_called() + " --help shows ";
     const Words commands = autograd::mapped(call_.commands, &Command::name);
-    const bool has_rest = rest_.words() != nullptr;
-    Words words;
+    const bool has_rest = rest_words_ != nullptr;
+    Line result;
     bool options_end = false;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i];
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const std::string& word = line[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
-            check_usage(has_rest || (!commands.empty() && i == 1), "unexpected argument '", word, "'; ", help,
+            check_usage(has_rest || (!commands.empty() && i == 0), "unexpected argument '", word, "'; ", help,
                         "what is possible");
             check_usage(has_rest, "unknown command '", word, "'", suggestion(word, commands), " there are ",
                         listed(commands), "; ", help, "more");
-            check_usage(rest_kind_ != Rest::files || !word.empty(), "the name of a file is empty");
-            words.push_back(word);
-        } else if (word == "--version") {
+            check_usage(!has_files() || !word.empty(), "the name of a file is empty");
+            result.words.push_back(word);
+        } else if (typed && word == "--version") {
             std::cout << call_.program.substr(0, call_.program.find(' ')) << " (plaingrad) "
                       << autograd::version() << '\n';
             flush_output();
             throw Ended{};
-        } else if (word == "--help" || word == "-h") {
+        } else if (typed && (word == "--help" || word == "-h")) {
             print_help();
             flush_output();
             throw Ended{};
         } else if (word == "--") {
             options_end = true;
         } else {
-            asked_.push_back(read(argc, argv, i));
+            result.options.push_back(option_at(line, i));
         }
     }
+    return result;
+}
+
+void Options::parse(int argc, char** argv) {
+    asked_ = read({argv + 1, argv + argc}, true);
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
-    set_all(asked_, words);
-    check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_.argument, "; ", help,
-                "more");
-    check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_.argument,
-                "; given: ", listed(words), words.empty() ? ";" : suggestion(words[0], commands), " ", help,
-                "more");
+    set_all(asked_);
+    if (!has_files() || !was_given("--resume"))
+        check_words();
+}
+
+void Options::check_words() const {
+    const std::string help = as_called() + " --help shows more";
+    check_usage(std::ssize(words()) >= rest_count_.min, "an argument is missing: ", rest_.argument, "; ",
+                help);
+    check_usage(
+        std::ssize(words()) <= rest_count_.max, "there are too many arguments: ", rest_.argument,
+        "; given: ", listed(words()),
+        words().empty() ? ";" : suggestion(words()[0], autograd::mapped(call_.commands, &Command::name)), " ",
+        help);
 }
 
 // -------------------------------------------------------------------------------------------------- resuming
 
-// The rest, and the rows of files.
-std::vector<Option*> Options::lists() {
-    std::vector<Option*> all = {&rest_};
-    for (Option& row : rows_)
-        if (row.split != nullptr)
-            all.push_back(&row);
-    return all;
-}
-
-std::string Options::kept() {
+std::string Options::kept() const {
     std::string lines;
     const auto add = [&](const std::string& line) {
         autograd::check(line.find('\n') == line.npos && nn::checkpoint::find_invalid_utf8(line) == line.npos,
@@ -280,63 +273,44 @@ std::string Options::kept() {
         lines.append(line).append("\n");
     };
     for (const Option& row : rows_)
-        if (row.is_kept() && row.split == nullptr)
+        if (row.is_kept())
             add(as_words(row, "="));
-    for (const Option* list : lists()) {
-        const Rest kind = list == &rest_ ? rest_kind_ : Rest::files;
-        add("--");
-        for (const std::string& word : kind == Rest::this_call ? Words() : *list->words())
-            add(kind == Rest::names ? word : std::filesystem::absolute(word).string());
-    }
+    add("--");
+    for (const std::string& word : rest_.in_checkpoint ? given_.words : Words())
+        add(has_files() ? std::filesystem::absolute(word).string() : word);
     return lines;
 }
 
 std::string Options::changeable() const {
     Words names;
     for (const Option& row : rows_)
-        if (row.on_resume == OnResume::may_change || row.on_resume == OnResume::this_call)
+        if (row.given_again)
             names.push_back(row.name);
     return listed(names);
 }
 
 void Options::resume(Text kept, Text path) {
-    for (const auto& [row, value] : asked_)
-        if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
-            throw UsageError(join("--resume continues the run with its settings: ", row->name,
-                                  " cannot be given again", row->reason.empty() ? "" : ", because ",
-                                  row->reason, "; these can: ", changeable()));
-    const std::vector<Option*> all_lists = lists();
-    std::vector<Words> parts(1);  // settings, and the words of each list
+    for (const auto& [row, value] : asked_.options)
+        check_usage(row->given_again, "--resume continues the run with its settings: ", row->name,
+                    " cannot be given again", row->reason.empty() ? "" : ", because ", row->reason,
+                    "; these can: ", changeable());
+    check_usage(rest_.given_again || asked_.words.empty(), "--resume continues the run with its own ",
+                rest_.argument, ": got ", listed(asked_.words));
+    Words settings;
     autograd::TextInput lines(kept);
     for (std::string line; std::getline(lines, line);)
-        if (line == "--")
-            parts.emplace_back();
-        else
-            parts.back().push_back(line);
-    check_file(parts.size() == 1 + all_lists.size() && (rest_kind_ != Rest::files || !parts[1].empty()), path,
-               ": the settings of its run cannot be read");
-    std::vector<Given> all;
-    for (const std::string& line : parts[0]) {
-        const std::size_t equals = std::min(line.find('='), line.size());
-        Option* const row = find(line.substr(0, equals));
-        check_file(row != nullptr, path, ": unknown option '", line.substr(0, equals), "'");
-        all.emplace_back(row, line.substr(std::min(equals + 1, line.size())));
-    }
-    all.insert(all.end(), asked_.begin(), asked_.end());
-    Words words = rest_.words() != nullptr ? *rest_.words() : Words();
-    check_file(words.empty() || rest_kind_ != Rest::names || words == parts[1], path, ": this run learns ",
-               models::listed(parts[1]), ", and goes on with it");
-    if (words.empty() || rest_kind_ == Rest::files)
-        words.insert(words.end(), parts[1].begin() + std::min(std::ssize(words), std::ssize(parts[1])),
-                     parts[1].end());
+        settings.push_back(line);
     try {
-        set_all(all, words);
+        Line all = read(settings, false);
+        all.options.insert(all.options.end(), asked_.options.begin(), asked_.options.end());
+        all.words.erase(all.words.begin(),
+                        all.words.begin() + std::min(std::ssize(asked_.words), std::ssize(all.words)));
+        all.words.insert(all.words.begin(), asked_.words.begin(), asked_.words.end());
+        set_all(all);
+        check_words();
     } catch (const UsageError& error) {
         throw nn::checkpoint::FileError(join(path, ": ", error.what()));
     }
-    for (std::size_t i = 1; i < all_lists.size(); ++i)
-        if (!was_given(all_lists[i]->name))
-            *all_lists[i]->words() = parts[1 + i];
 }
 
 std::string Options::changed() const {
@@ -349,9 +323,9 @@ std::string Options::changed() const {
 
 // -------------------------------------------------------------------------------------------------- commands
 
-void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
+void run_command(const std::string& program, int argc, char** argv, const Commands& commands,
                  nn::Team& team) {
-    const std::vector<Command> named(commands.begin() + 1, commands.end());
+    const Commands named(commands.begin() + 1, commands.end());
     for (const Command& command : named)
         if (argc > 1 && command.name == argv[1]) {
             Options options({program + " " + command.name, command.summary, argc - 1, argv + 1, {}, &team});
@@ -367,22 +341,17 @@ extern const std::string_view help_texts;  // help_texts.txt, compiled in by the
 
 namespace {
 
-std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
-
-void print_paragraph(const std::string& text, std::size_t indent = 0) {
-    for (const std::string& line : wrapped(text, output_width() - indent))
-        std::cout << std::string(indent, ' ') << line << '\n';
+void print_paragraph(const std::string& text) {
+    const int width = std::max(terminal_width(STDOUT_FILENO), 40);
+    for (const std::string& line : wrapped(text, static_cast<std::size_t>(width)))
+        std::cout << line << '\n';
 }
 
-// `left` in a column of this width, and `right` beside it; or below, if `left` is wider.
-void print_row(const std::string& left, const std::string& right, std::size_t width) {
-    std::string line = "  " + left;
-    if (left.size() > width || right.empty())
-        std::cout << std::exchange(line, "") << '\n';
-    for (const std::string& part : wrapped(right, output_width() - width - 4)) {
-        line.resize(width + 4, ' ');
-        std::cout << std::exchange(line, "") << part << '\n';
-    }
+// A name in a column of this width, and its help beside it; or below, if the name is wider.
+void print_row(std::string name, const std::string& help, std::size_t width) {
+    if (name.size() > width)
+        std::cout << "  " << std::exchange(name, "") << '\n';
+    print_paragraph("  " + left(name, width) + "  " + help);
 }
 
 std::string left_of(const Option& row) {
@@ -406,7 +375,7 @@ void Options::print_presets() {
     std::cout << '\n';
     const Words usual = autograd::mapped(rows_, [](const Option& row) { return row.get(); });
     for (const std::string& choice : preset_->choices) {
-        set_all({{preset_, choice}}, {});
+        set_all({.options = {{preset_, choice}}});
         Words settings;
         for (std::size_t i = 0; i < rows_.size(); ++i)
             if (&rows_[i] != preset_ && rows_[i].get() != usual[i])
@@ -423,27 +392,23 @@ std::string Options::as_called(std::string text) const {
     const std::string here = (program.find('/') == program.npos ? "./apps/" : "./") + program;
     if (text.empty())
         text = here + call_.program.substr(program.size());
-    for (std::size_t at = text.find(here); at != text.npos && !called().empty();
-         at = text.find(here, at + called().size()))
-        text.replace(at, here.size(), called());
-    return text;
+    return called().empty() ? text : models::text::replace_all(text, here, called());
 }
 
 void Options::print_help() {
-    set_all({}, {});
+    set_all({});
     const std::size_t widest_word = std::max({rest_.argument.size(), widest(call_.commands, &Command::name),
                                               widest(rows_, left_of), std::size_t{9}});  // --version
     const std::size_t width = std::min<std::size_t>(widest_word, 24);
     print_paragraph(call_.program + ": " + call_.summary);
-    const std::string words = rest_count_.least > 0 ? " " + rest_.argument : " [" + rest_.argument + "]";
-    std::cout << "\nusage: " << as_called() << " [options]" << (rest_.words() == nullptr ? "" : words)
-              << '\n';
+    const std::string words = rest_count_.min > 0 ? " " + rest_.argument : " [" + rest_.argument + "]";
+    std::cout << "\nusage: " << as_called() << " [options]" << (rest_words_ == nullptr ? "" : words) << '\n';
     if (!call_.commands.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";
     for (const Command& command : call_.commands)
         print_row(command.name, command.summary, width);
     std::cout << '\n';
-    if (rest_.words() != nullptr)
+    if (rest_words_ != nullptr)
         print_row(rest_.argument, rest_.help, width);
     for (const Option& row : rows_) {
         const std::string value = row.argument.empty() ? "" : row.get();
@@ -455,28 +420,19 @@ void Options::print_help() {
         print_presets();
     if (find("--resume") != nullptr)
         print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
-                        changeable() + (rest_kind_ == Rest::files ? ", and files that have moved." : "."));
+                        changeable() + (has_files() ? ", and files that have moved." : "."));
     print_texts();
 }
 
 // What help_texts.txt has below the line "# PROGRAM COMMAND".
 void Options::print_texts() const {
-    autograd::TextInput texts{std::string(help_texts)};
-    std::string line, before, paragraph;
-    while (std::getline(texts, line) && line != "# " + call_.program)
-        continue;
-    for (; std::getline(texts, line) && !line.starts_with("# "); before = line)
-        if (line.starts_with("$ "))
-            std::cout << (before.empty() ? "\nexamples:\n  " : "  ") << as_called(line.substr(2)) << '\n';
-        else if (line.starts_with("    "))
-            print_paragraph(line.substr(4), 6);
-        else if (line == "{note}")
-            print_paragraph("\n" + note_);
-        else if (!line.empty())
-            paragraph += (paragraph.empty() ? "\n" : " ") + line;
-        else
-            print_paragraph(std::exchange(paragraph, ""));
-    print_paragraph(paragraph);
+    const std::string texts(help_texts), title = "\n# " + call_.program + '\n';
+    if (const std::size_t found = texts.find(title); found != texts.npos) {
+        const std::size_t begin = found + title.size();
+        const std::string text = texts.substr(begin, texts.find("\n\n# ", begin) - begin),
+                          note = listed(wrapped(note_, 80), "\n");
+        std::cout << as_called(models::text::replace_all(text, "{note}", note)) << '\n';
+    }
 }
 
 }  // namespace plaingrad::kit

@@ -15,7 +15,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -35,13 +34,6 @@ using RealRange = Range<double>;
 int64_t parse_integer(const std::string& what, const std::string& text, IntegerRange range = {});
 double parse_real(const std::string& what, const std::string& text, RealRange range = {});
 
-enum class OnResume {
-    kept,        // the checkpoint knows the value; it cannot be given again
-    may_change,  // the checkpoint knows the value; it may be given again
-    this_call,   // for one call only: not kept; may be given in every call
-    new_run,     // for the run's first call only: not kept; cannot be given again
-};
-
 // A row.
 struct Option {
     using Words = std::vector<std::string>;
@@ -52,16 +44,17 @@ struct Option {
     IntegerRange integers = {};
     RealRange reals = {};
     Words choices = {};                   // the only texts that it can have; none: any
-    Words (*split)(Text) = nullptr;       // finds the names of files in a text
     std::string (*read)(Text) = nullptr;  // called with each text that is given; returns what it means
     bool may_be_empty = false;  // else an empty text is refused: it often comes from an unset shell variable
-    OnResume on_resume = OnResume::kept;
+    // Of a run: whether its checkpoint keeps the value; and whether it may be given again to resume it.
+    bool in_checkpoint = true, given_again = false;
     std::string reason = {};  // why it cannot change, if one would expect that it can
     std::string base = {};    // the value if none is given: the default, or the preset's
 
-    Option& may_change() { return on_resume = OnResume::may_change, *this; }
-    Option& this_call() { return on_resume = OnResume::this_call, *this; }
-    Option& new_run() { return on_resume = OnResume::new_run, *this; }
+    Option& kept() { return in_checkpoint = true, given_again = false, *this; }
+    Option& may_change() { return in_checkpoint = given_again = true, *this; }
+    Option& this_call() { return in_checkpoint = false, given_again = true, *this; }
+    Option& new_run() { return in_checkpoint = false, *this; }
     Option& allow_empty() { return may_be_empty = true, *this; }
     Option& can_not_change(Text why) { return reason = why, *this; }
     Option& reads(std::string (*what)(Text)) { return read = what, *this; }
@@ -69,7 +62,6 @@ struct Option {
     void set(Text text) const;
     std::string get() const;  // a text that sets the same value
     void reset() const;       // back to the default
-    Words* words() const;     // of a list; else null
     bool is_kept() const;
 };
 
@@ -89,8 +81,8 @@ struct Call {
     std::string program, summary = {};  // "generate train", and what it does, for the help
     int argc = 0;
     char** argv = nullptr;
-    std::vector<Command> commands = {};  // for the help, and for a word that is none of them
-    nn::Team* team = &nn::alone();       // of the processes that mpirun has started
+    Commands commands = {};         // for the help, and for a word that is none of them
+    nn::Team* team = &nn::alone();  // of the processes that mpirun has started
 };
 
 class Options {
@@ -110,21 +102,15 @@ public:
     Option& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
     // May be given several times: each adds one.
     Option& add_each(Text name, Text argument, Text help, Words& texts);
-    // Files, whose names `split` finds in the argument. A checkpoint keeps absolute names.
-    Option& add_files(Text name, Text argument, Text help, Words& files, Words (*split)(Text));
     // One of a few words. `apply` sets the other variables to this preset's values; then those that were
     // given are set.
     Option& preset(Text name, Text help, std::string& value, const Words& choices, Apply apply);
     // Other defaults, if a setting was given that asks for them.
     void defaults(Apply apply) { apply_preset_ = std::move(apply); }
-    // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
-    // except for this_call. To resume, some files can be given again: they take the place of the first ones.
-    enum class Rest { this_call, names, files };
-    struct Count {
-        std::size_t least = 0, most = SIZE_MAX;
-    };
-    void rest(Text argument, Text help, Words& words, Count count = {0, SIZE_MAX},
-              Rest kind = Rest::this_call);
+    // Words beside the options, so many of them, e.g. ("SYMBOL...", "a sequence to reverse", words); for this
+    // call only. Those that may_change are names of files, of which a checkpoint keeps the absolute ones.
+    // With --resume, some can be given again: they take the place of the first ones.
+    Option& rest(Text argument, Text help, Words& words, IntegerRange count = {});
     // The help ends with what help_texts.txt has for this program; this text takes the place of {note} there.
     void note(const std::string& text) { note_ = text; }
 
@@ -146,11 +132,12 @@ public:
     std::string as_called(std::string text = {}) const;
 
     bool was_given(Text name) const;
+    const Words& words() const { return given_.words; }  // beside the options
     nn::Team* team;  // the processes that share what these options are for
 
-    // The settings of a run, for its checkpoint. One setting per line, --steps=9 or --lower-case; then "--"
-    // and the positional arguments; then, for each row of files, "--" and the files.
-    std::string kept();
+    // The settings of a run, for its checkpoint: a command line, an argument per line, --steps=9 or
+    // --lower-case; then "--" and the words.
+    std::string kept() const;
     // Sets everything to what a checkpoint keeps, and then to what was given. Throws UsageError for what
     // cannot be given again, and FileError naming `path` for lines that `kept` cannot have written.
     void resume(Text kept, Text path);
@@ -160,45 +147,47 @@ public:
 
 private:
     using Given = std::pair<Option*, std::string>;
+    struct Line {
+        std::vector<Given> options = {};
+        Words words = {};
+    };
     Option* find(Text name);
-    Given read(int argc, char** argv, int& i);
-    void set_all(std::vector<Given> given, const Words& words);
-    std::vector<Option*> lists();
+    Given option_at(const Words& line, std::size_t& i);
+    Line read(const Words& line, bool typed);
+    void set_all(Line given);
+    void check_words() const;
+    bool has_files() const { return rest_.in_checkpoint && rest_.given_again; }
     void print_help();
     void print_texts() const;
     void print_presets();
 
     Call call_;
-    std::deque<Option> rows_;   // a deque: its elements never move
-    std::vector<Given> asked_;  // on the command line
-    std::vector<Given> given_;  // by the checkpoint, then on the command line
+    std::deque<Option> rows_;  // a deque: its elements never move
+    Line asked_;               // on the command line
+    Line given_;               // by the checkpoint, then on the command line
     Option* preset_ = nullptr;
     Apply apply_preset_;
-    Option rest_ = {};  // the words beside the options
-    Rest rest_kind_ = Rest::this_call;
-    Count rest_count_;
+    Option rest_ = {};  // the words beside the options,
+    Words* rest_words_ = nullptr;
+    IntegerRange rest_count_ = {};
     std::string note_;
     bool is_shared_ = false;
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is
 // no command, runs the first of `commands`, which has no name, with all words.
-void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
+void run_command(const std::string& program, int argc, char** argv, const Commands& commands,
                  nn::Team& team = nn::alone());
 // The whole `main` of a program: the same within `run` (apps/kit/program.h), in each of the processes that
 // mpirun has started together, or in the only one. Of several, the first one speaks. If one of them fails, it
 // says so and all of them end. `join` makes the team.
 using Join = std::unique_ptr<nn::Team>();
-int run_program(const std::string& program, int argc, char** argv, Commands (*commands)(),
+int run_program(const std::string& program, int argc, char** argv, const Commands& commands,
                 Join& join = nn::join_team);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);
 
 autograd::Precision precision_of(const std::string& name);
-// Of a model that is opened; "": the model's own.
-inline std::optional<autograd::Precision> given_precision(const std::string& name) {
-    return name.empty() ? std::nullopt : std::optional(precision_of(name));
-}
 
 }  // namespace plaingrad::kit

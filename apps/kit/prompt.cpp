@@ -29,10 +29,9 @@ void report_replaced(const std::string& where, int64_t bytes) {
 }
 
 std::vector<std::string> given_texts(const std::vector<std::string>& words) {
-    for (std::size_t i = 1; i < words.size(); ++i)
-        check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
     std::vector<std::string> texts;
     for (std::size_t i = 1; i < words.size(); ++i) {
+        check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
         int64_t replaced = 0;
         texts.push_back(models::text::replace_invalid_utf8(words[i], replaced));
         report_replaced("the command line", replaced);
@@ -82,7 +81,6 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
             autograd::check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
             return c.run(last, rest.empty() ? rest : rest.substr(1));
         }
-    autograd::check(name != ":quit", name, " takes no argument: got", rest);
     const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
     return join("unknown command ", as_line(name), suggestion(name, names), " :help lists them");
 }
@@ -97,8 +95,11 @@ void converse(Prompt p) {
                               std::string text;
                               for (const Prompt::Command& c : p.commands)
                                   text += "  " + left(c.name, 12) + c.help + '\n';
-                              return text + "  :quit       ends, as Ctrl-D does";
+                              return text;
                           }});
+    bool ends = false;
+    p.commands.push_back({":quit", "ends, as Ctrl-D does",
+                          [&](const std::string&, const std::string&) { return ends = true, ""; }});
     flush_output();
     say((names > 0 ? join("knows ", counted(names, p.noun), " (:words); ") : "") +
         "commands begin with a colon; :help lists them");
@@ -106,8 +107,7 @@ void converse(Prompt p) {
     std::string last;
     std::vector<std::string> history;
     std::set<std::string> told;
-    for (std::optional<std::string> line;
-         (line = edit_line(keys, "> ", history)) && line != ":quit" && line != ":quit ";)
+    for (std::optional<std::string> line; !ends && (line = edit_line(keys, "> ", history));)
         try {
             if (line->starts_with(':')) {
                 say(obey(p, *line, last));

@@ -80,9 +80,6 @@ void answer_all(const Prompt& p, const std::vector<std::string>& lines);
 
 // ----------------------------------------------------------- what shows how a model came to its answer
 
-// "  0.9312  bonjour", a line each.
-std::string listed(const std::vector<std::pair<std::string, double>>& probabilities);
-
 // Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
 // left.
 std::string attention_picture(const autograd::Tensor& weights, const Labels& rows, const Labels& columns);

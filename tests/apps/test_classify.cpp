@@ -416,7 +416,8 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     const Folder folder;
     const std::string good = folder.write("good", moods(20));
     refused(classify({"learn"}), 2, {"unknown command 'learn'; there are train, predict, eval, info"});
-    refused(classify({"train"}), 2, {"classify: train needs one file: got 0; --help shows more"});
+    refused(classify({"train"}), 2,
+            {"classify: an argument is missing: FILE; ./apps/classify train --help shows more"});
     refused(classify({"predict"}), 2, {"missing: MODEL [TEXT...]"});
     refused(classify({"predict", "m", ""}), 2, {"text 1 is empty"});
     refused(classify({"eval", "m"}), 2,

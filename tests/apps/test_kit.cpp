@@ -1,4 +1,5 @@
 // What the programs share: options, new models, texts on a terminal, errors.
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <sstream>
@@ -206,14 +207,11 @@ TEST_CASE("the first word names the command", "[kit]") {
 
 TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
     int64_t steps = 7;
-    std::string text;
     kit::Options plain({"p", "does something"});
     plain.add("--steps", "N", "how many", steps);
-    plain.add("--text", "T", "", text);  // also a row without a word of help
     CHECK(help_of(plain) ==
           "p: does something\n\nusage: ./apps/p [options]\n\n"
           "  --steps N  how many (7)\n"
-          "  --text T\n"
           "  --help     print this help\n"
           "  --version  print the version of plaingrad\n");
 
@@ -295,15 +293,15 @@ namespace {
 
 // A run's settings, of every kind of row.
 struct Run {
-    std::string preset = "small", save, resume, name, text = "usual";
+    std::string preset = "small", save, resume, name, text = "usual", validation;
     int64_t steps = 5, width = 8, now = 0;
     double rate = 0.1;
     bool fast = false;
-    Words files, validation;
+    Words files;
 
     kit::Options options() {
         kit::Options options({"program", "trains"});
-        options.rest("FILE...", "to learn from", files, {}, kit::Options::Rest::files);
+        options.rest("FILE...", "to learn from", files, {.min = 1}).may_change();
         options.preset("--preset", "what is not given", preset, {"small", "large"},
                        [this](const kit::Options&) {
                            const std::string chosen = preset;
@@ -320,11 +318,9 @@ struct Run {
         options.add("--save", "FOLDER", "where to", save).new_run();
         options.add("--resume", "FOLDER", "from where", resume).this_call();
         options.add("--stop-after", "N", "this call", now).this_call();
-        options.add_files("--validation", "A,B", "to measure by", validation, [](const std::string& given) {
-            const std::size_t comma = given.find(',');
-            return comma == given.npos ? Words{given}
-                                       : Words{given.substr(0, comma), given.substr(comma + 1)};
-        });
+        options.add("--validation", "FILE", "to measure by", validation)
+            .may_change()
+            .reads([](const std::string& given) { return given[0] == '/' ? given : "/here/" + given; });
         return options;
     }
 };
@@ -334,11 +330,19 @@ void parse(kit::Options& options, Words words) {
     options.parse(static_cast<int>(words.size()), tests::pointers(words).data());
 }
 
+Run resumed(const Words& words, const std::string& lines) {
+    Run again;
+    kit::Options same = again.options();
+    parse(same, words);
+    same.resume(lines, "file");
+    return again;
+}
+
 }  // namespace
 
 TEST_CASE("a preset sets what is not given, wherever it is on the command line", "[kit]") {
     for (const Words& words :
-         {Words{"--preset", "large", "--width", "3"}, Words{"--width", "3", "--preset=large"}}) {
+         {Words{"--preset", "large", "--width", "3", "a"}, Words{"a", "--width", "3", "--preset=large"}}) {
         Run run;
         kit::Options options = run.options();
         parse(options, words);
@@ -351,29 +355,22 @@ TEST_CASE("a preset sets what is not given, wherever it is on the command line",
 TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[kit]") {
     Run run;
     kit::Options options = run.options();
-    parse(options, {"--preset", "large", "--rate", "0.12345678901234567", "--fast", "--text=", "/a/b,c", "/d",
-                    "--save", "x", "--stop-after", "2", "--validation", "/v,/w"});
-    CHECK((run.text.empty() && run.save == "x" && run.validation == Words{"/v", "/w"}));
-    const std::string kept = options.kept();
+    parse(options, {"--preset", "large", "--rate", "0.12345678901234567", "--fast", "--text=", "/a/b,c", "d",
+                    "--save", "x", "--stop-after", "2", "--validation", "v"});
+    CHECK((run.text.empty() && run.save == "x" && run.validation == "/here/v"));
+    const std::string kept = options.kept(), d = std::filesystem::absolute("d").string();
     CHECK(kept ==
-          "--preset=large\n--steps=5\n--width=64\n--rate=0.12345678901234566\n--fast\n--text=\n--\n/a/b,c\n/"
-          "d\n--\n"
-          "/v\n/w\n");
-    const auto resumed = [&](const Words& words, const std::string& lines) {
-        Run again;
-        kit::Options same = again.options();
-        parse(same, words);
-        same.resume(lines, "file");
-        return again;
-    };
+          "--preset=large\n--steps=5\n--width=64\n--rate=0.12345678901234566\n--fast\n--text=\n"
+          "--validation=/here/v\n--\n/a/b,c\n" +
+              d + "\n");
     const Run same = resumed({"--resume", "r", "--steps", "9", "--stop-after", "1"}, kept);
     CHECK((same.preset == "large" && same.rate == run.rate && same.fast && same.text.empty() &&
            same.width == 64));
-    CHECK((same.files == run.files && same.validation == run.validation));
+    CHECK((same.files == Words{"/a/b,c", d} && same.validation == run.validation));
     CHECK((same.steps == 9 && same.now == 1 && same.resume == "r" && same.save.empty()));
-    CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved", "/d"});
+    CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved", d});
     // An option that is missing from an older file has the preset's value.
-    const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n--\n");
+    const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n");
     CHECK((older.width == 64 && older.steps == 5 && older.files == Words{"/a"}));
 
     const auto error = [&](const Words& words, const std::string& lines) {
@@ -386,32 +383,39 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
           "--resume continues the run with its settings: --width cannot be given again; these can: --steps, "
-          "--resume, "
-          "--stop-after");
-    CHECK(error({"--save", "r"}, kept).find("--save cannot be given again") != std::string::npos);
-    CHECK(error({}, "--steps=x\n--\n/a\n--\n") ==
+          "--resume, --stop-after, --validation");
+    CHECK(error({"--save=r", "/a"}, kept).find("--save cannot be given again") != std::string::npos);
+    CHECK(error({"--resume=r"}, "--steps=x\n--\n/a\n") ==
           "file: --steps needs a whole number of at least 0: got 'x'");
-    CHECK(error({}, "--stepz=1\n--\n/a\n--\n").find("file: unknown option '--stepz'") == 0);
-    CHECK(error({}, "--steps=1\n") == "file: the settings of its run cannot be read");
+    for (const std::string unknown : {"--stepz=1", "--help", "--version"})
+        CHECK(error({"--resume=r"}, unknown + "\n--\n/a\n").starts_with("file: unknown option '--"));
     parse(options, {"a\nb"});
     CHECK_THROWS_AS(options.kept(), autograd::Error);
 }
 
 TEST_CASE("a run from a folder and files resumes with both, or with a folder that has moved", "[kit]") {
-    const auto resumed = [](const Words& given, const std::string& kept) {
-        Words words = given;
-        kit::Options settings({"p", "learns"});
-        settings.rest("", "", words, {}, kit::Options::Rest::files);
-        settings.resume(kept, "file");
-        return words;
+    const auto files = [](Words given, const std::string& kept) {
+        given.insert(given.begin(), "--resume=r");
+        return resumed(given, kept).files;
     };
-    CHECK(resumed({}, "--\n/gpt2\n/a\n/b\n") == Words{"/gpt2", "/a", "/b"});
-    CHECK(resumed({"/moved"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/a", "/b"});
-    CHECK(resumed({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c", "/b"});
-    CHECK(resumed({}, "--\n/a\n") == Words{"/a"});  // files alone
-    CHECK(resumed({"/moved"}, "--\n/a\n") == Words{"/moved"});
-    for (const Words& given : {Words{}, Words{"/moved"}})
-        CHECK_THROWS_WITH(resumed(given, "--\n"), "file: the settings of its run cannot be read");
+    CHECK(files({}, "--\n/gpt2\n/a\n/b\n") == Words{"/gpt2", "/a", "/b"});
+    CHECK(files({"/moved"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/a", "/b"});
+    CHECK(files({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c", "/b"});
+    CHECK(files({}, "--\n/a\n") == Words{"/a"});  // files alone
+    CHECK(files({"/moved"}, "--\n/a\n") == Words{"/moved"});
+    CHECK_THROWS_WITH(files({}, "--\n"),
+                      "file: an argument is missing: FILE...; ./apps/program --help shows more");
+}
+
+TEST_CASE("words that a run keeps cannot be given again", "[kit]") {
+    Words names;
+    kit::Options settings({"p", "learns"});
+    settings.rest("NAME...", "what to learn", names).kept();
+    settings.resume("--\na\n-b\n", "file");
+    CHECK((names == Words{"a", "-b"} && settings.kept() == "--\na\n-b\n"));
+    parse(settings, {"a"});
+    CHECK_THROWS_WITH(settings.resume("--\na\n", "file"),
+                      "--resume continues the run with its own NAME...: got a");
 }
 
 TEST_CASE("the help of a program that resumes: presets, and what may be given again, 80 columns wide",
@@ -425,7 +429,8 @@ TEST_CASE("the help of a program that resumes: presets, and what may be given ag
     std::string words = help;
     std::replace(words.begin(), words.end(), '\n', ' ');
     CHECK(tests::contains(
-        words, " may be given again: --steps, --resume, --stop-after, and files that have moved."));
+        words,
+        " may be given again: --steps, --resume, --stop-after, --validation, and files that have moved."));
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) {
         INFO(line);

@@ -256,7 +256,7 @@ TEST_CASE("reverse_task refuses wrong options with one line", "[apps][reverse_ta
     for (const char* bad : {"0", "1025", "x"})
         refused({"--threads", bad},
                 std::string("--threads needs a whole number from 1 to 1024: got '") + bad + "'");
-    refused({"--layers", "101"}, "--layers needs a whole number from 0 to 100");
+    refused({"--layers", "101"}, "--layers needs a whole number from 1 to 100");
     refused({"--preset", "nonsense"}, "--preset must be one of paper|article|notebook|blog|blog-scratch|");
     refused({"--lr", ""}, "--lr needs a value: X");
     refused({"--preset", ""}, "--preset needs a value: paper|article|");

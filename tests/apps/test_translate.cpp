@@ -212,7 +212,7 @@ TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") 
     const std::string en = f.folder.write("en", "a\nb\nc\n"), de = f.folder.write("de", "A\nB\n");
     refused(2, translate({}), "a command is needed");
     refused(2, translate({"fly"}), "unknown command 'fly'");
-    refused(2, train({}), "two files, or one TSV");
+    refused(2, train({}), "an argument is missing: SOURCE TARGET | TSV");
     refused(1, train({en, de, "--save", f.run}), "3 lines");
     refused(1, train({f.folder / "none", "--save", f.run}), "none: ");
     refused(1, train({f.folder.path, "--save", f.run}), f.folder.path);

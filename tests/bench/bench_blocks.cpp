@@ -228,7 +228,7 @@ int main_program(int argc, char** argv) {
     kit::Options options(
         {"build/bench/bench_blocks", "trains the configurations of generate train, and compares them"});
     options.rest("FILE [CONFIG...]", "the text; what to compare, the README's rows if nothing is named",
-                 s.words, {.least = 1});
+                 s.words, {.min = 1});
     options.add("--program", "FILE", "generate", s.program);
     options.add("--known", "FILE", "keeps each loss; a call that was stopped can be repeated", s.known);
     options.add("--rate", "X", "the learning rate of all; 0: for each the best of three", s.rate, {.max = 1});

@@ -25,7 +25,7 @@ double step(Training& training, const tests::InParts& parallel, int64_t steps) {
 void measure(kit::Options& options) {
     std::vector<std::string> names;
     int64_t rounds = 5, steps = 4;
-    options.rest("NAME...", "workloads of bench_training", names, {.least = 1});
+    options.rest("NAME...", "workloads of bench_training", names, {.min = 1});
     options.add("--rounds", "N", "rounds, in which both take turns", rounds, {.min = 1});
     options.add("--steps", "N", "steps of a turn", steps, {.min = 1});
     options.add_threads();
@@ -57,7 +57,6 @@ void measure(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("bench_scaling", argc, argv, [] {
-        return kit::Commands{{"", "training steps in the processes that mpirun has started", measure}};
-    });
+    return kit::run_program("bench_scaling", argc, argv,
+                            {{"", "training steps in the processes that mpirun has started", measure}});
 }

@@ -88,8 +88,6 @@ void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    kit::check_usage(!s.run.resume.empty() || s.files.size() == 1, "train needs one file: got ",
-                     s.files.size(), "; --help shows more");
     if (s.run.resume.empty())
         check_from(options, s);
     const models::RunFolder folder("classify", s.run, options);
@@ -101,7 +99,7 @@ void predict_command(kit::Options& options) {
     std::string precision;
     options.rest("MODEL [TEXT...]",
                  "a saved model or a folder from Hugging Face; texts, otherwise the lines of standard input",
-                 words, {.least = 1});
+                 words, {.min = 1});
     options.add_precision(precision);
     options.add_threads();
     options.parse();
@@ -141,12 +139,11 @@ void print_model(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("classify", argc, argv, [] {
-        return kit::Commands{
-            {"", "learns to label lines of text", demo_command},
-            {"train", "learns from a file with a label and a text on each line", train_command},
-            {"predict", "predicts the labels of texts with a saved model", predict_command},
-            {"eval", "measures a model on a labelled file", eval_command},
-            kit::info_command("classify", add_train_options, print_model)};
-    });
+    return kit::run_program(
+        "classify", argc, argv,
+        {{"", "learns to label lines of text", demo_command},
+         {"train", "learns from a file with a label and a text on each line", train_command},
+         {"predict", "predicts the labels of texts with a saved model", predict_command},
+         {"eval", "measures a model on a labelled file", eval_command},
+         kit::info_command("classify", add_train_options, print_model)});
 }

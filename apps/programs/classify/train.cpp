@@ -16,8 +16,9 @@ using models::Labeller;
 using Sequence = std::vector<int32_t>;
 
 void add_train_options(kit::Options& options, Settings& s) {
-    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
-                 kit::Options::Rest::files);
+    options
+        .rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {1, 1})
+        .may_change();
     kit::add_run_options(options, s.run);
     options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
         .may_change()

@@ -83,8 +83,7 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("explain", argc, argv, [] {
-        return kit::Commands{
-            {"", "shows every number of a tiny Transformer that reverses three digits", main_program}};
-    });
+    return kit::run_program(
+        "explain", argc, argv,
+        {{"", "shows every number of a tiny Transformer that reverses three digits", main_program}});
 }

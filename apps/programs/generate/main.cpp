@@ -44,20 +44,15 @@ void add_sampling(kit::Options& options, models::WritingOptions& o) {
 }
 
 // What was given, and the rest as the model's folder has it.
-models::WritingOptions chosen(const kit::Options& options, const models::WritingOptions& given,
-                              models::WritingOptions usual) {
-    const auto choose = [&](const char* name, auto& value, const auto& other) {
-        if (options.was_given(name))
-            value = other;
-    };
-    choose("--tokens", usual.max_tokens, given.max_tokens);
-    choose("--tokens", usual.max_length, 0);
-    choose("--temperature", usual.sampling.temperature, given.sampling.temperature);
-    choose("--top-k", usual.sampling.top_k, given.sampling.top_k);
-    choose("--top-p", usual.sampling.top_p, given.sampling.top_p);
-    choose("--repetition-penalty", usual.sampling.repetition_penalty, given.sampling.repetition_penalty);
-    choose("--stop", usual.stop, given.stop);
-    return usual;
+void choose(kit::Options& options, models::WritingOptions& writing, const models::WritingOptions& usual) {
+    options.defaults([&](const kit::Options& given) {
+        writing = usual;
+        if (given.was_given("--tokens"))
+            writing.max_length = 0;
+        if (given.was_given("--stop"))
+            writing.stop = {};
+    });
+    options.parse();
 }
 
 // Whether the files of a model are read as they are: of one of ours that learned bytes.
@@ -78,7 +73,7 @@ void write_command(kit::Options& options) {
     options.rest(
         "MODEL",
         "a folder from Hugging Face, or what `train` has saved. Without MODEL, learns a built-in text first",
-        words, {.most = 1});
+        words, {.max = 1});
     options.add("--prompt", "TEXT", "the text to continue, instead of what is piped or typed", s.prompt)
         .allow_empty();
     add_sampling(options, s.writing);
@@ -93,15 +88,15 @@ void write_command(kit::Options& options) {
         const Writer w = train(demo, {{"the built-in text", std::string(log_book)}},
                                models::RunFolder("generate", demo.run, options));
         std::cout << '\n';
-        s.writing = chosen(options, s.writing, sample_of(w).writing);
+        choose(options, s.writing, sample_of(w).writing);
         return write(w, s);
     }
     const bool asks = !options.was_given("--prompt");
     const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     const Writer w = kit::open_model<Writer>(words[0], precision, true);
+    choose(options, s.writing, w.usual);
     if (asks && !talks && !w.lines)
         s.prompt = piped_prompt();
-    s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
     talks ? talk(w, s) : write(w, s);
 }
@@ -111,7 +106,7 @@ void score_command(kit::Options& options) {
     std::string precision;
     bool bytes = false;
     int64_t stride = 0;
-    options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.least = 2});
+    options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.min = 2});
     options.add("--stride", "N", "tokens from one window to the next; 0: half of the model's context",
                 stride);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL", bytes);
@@ -127,8 +122,6 @@ void score_command(kit::Options& options) {
 
 // What the command line of a run that does not resume must say.
 void check_new(const kit::Options& options, const TrainSettings& s) {
-    kit::check_usage(!s.words.empty(), "an argument is missing: FILE...; ", options.as_called(),
-                     " --help shows more");
     if (!s.is_further())
         return;
     kit::check_fine_tuning(options, s.words, s.run);
@@ -167,12 +160,11 @@ void print_model(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("generate", argc, argv, [] {
-        return kit::Commands{
-            {"", "writes with a model", write_command},
-            {"score", "measures how well a model predicts texts", score_command},
-            {"train", "makes a model of characters from texts, or trains a model further", train_command},
-            kit::new_command({"gpt2", "llama"}),
-            kit::info_command("generate", add_train_options, print_model)};
-    });
+    return kit::run_program(
+        "generate", argc, argv,
+        {{"", "writes with a model", write_command},
+         {"score", "measures how well a model predicts texts", score_command},
+         {"train", "makes a model of characters from texts, or trains a model further", train_command},
+         kit::new_command({"gpt2", "llama"}),
+         kit::info_command("generate", add_train_options, print_model)});
 }

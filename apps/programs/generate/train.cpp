@@ -41,18 +41,19 @@ TrainSettings recipe(const std::string& preset) {
 
 static void use_preset(TrainSettings& s, const kit::Options& given) {
     std::error_code none;
-    const std::vector<std::string> words = s.words;
+    const std::vector<std::string>& words = given.words();
     if (!given.was_given("--preset"))
         s.preset = !words.empty() && std::filesystem::is_directory(words[0], none) ? "further"
                    : given.was_given("--lines")                                    ? "names"
                                                                                    : "tiny";
     s = recipe(s.preset);
-    s.words = words;
 }
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
-    options.rest("FILE...", "texts to learn from; the first may be the folder of a model to train further",
-                 s.words, {}, kit::Options::Rest::files);
+    options
+        .rest("FILE...", "texts to learn from; the first may be the folder of a model to train further",
+              s.words, {.min = 1})
+        .may_change();
     kit::add_run_options(options, s.run);
     options.add("--lines", "each line is a separate text, such as a name", s.lines);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL; a new model is one of bytes",

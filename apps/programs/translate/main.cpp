@@ -211,7 +211,7 @@ void learn_bpe_command(kit::Options& options) {
     std::vector<std::string> files;
     int64_t merges = 10'000;
     options.rest("FILE...", "text in tokens, separated by spaces, in all languages that will share pieces",
-                 files, {.least = 1});
+                 files, {.min = 1});
     options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
     options.parse();
@@ -234,14 +234,13 @@ void help(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("translate", argc, argv, [] {
-        return kit::Commands{
-            {"", "learns to translate from your own sentences, and translates", help},
-            {"train", "learns to translate from pairs of sentences", train_command},
-            {"run", "translates standard input, or a file, line by line", run_command},
-            {"score", "measures a model on your sentences: loss and BLEU", score_command},
-            kit::info_command("translate", add_train_options, print_model),
-            {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
-             learn_bpe_command}};
-    });
+    return kit::run_program(
+        "translate", argc, argv,
+        {{"", "learns to translate from your own sentences, and translates", help},
+         {"train", "learns to translate from pairs of sentences", train_command},
+         {"run", "translates standard input, or a file, line by line", run_command},
+         {"score", "measures a model on your sentences: loss and BLEU", score_command},
+         kit::info_command("translate", add_train_options, print_model),
+         {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
+          learn_bpe_command}});
 }

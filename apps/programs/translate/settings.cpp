@@ -1,5 +1,6 @@
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
+#include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::translate {
@@ -25,7 +26,8 @@ Settings recipe(const std::string& preset) {
 
 constexpr int64_t kMostSteps = 1'000'000'000;
 
-// SOURCE,TARGET or TSV. Names may contain commas if such files exist.
+}  // namespace
+
 std::vector<std::string> two_files(const std::string& text) {
     std::vector<std::string> files = {text};
     if (nn::checkpoint::exists(text))
@@ -40,17 +42,19 @@ std::vector<std::string> two_files(const std::string& text) {
     return files;
 }
 
-}  // namespace
-
 void add_train_options(kit::Options& options, Settings& s) {
     kit::add_run_options(options, s.run);
-    options.rest("SOURCE TARGET | TSV",
-                 "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
-                 kit::Options::Rest::files);
     options
-        .add_files("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
-                   s.validation, two_files)
+        .rest("SOURCE TARGET | TSV", "two files with a sentence on each line, or one with source<TAB>target",
+              s.files, {1, 2})
         .may_change();
+    options
+        .add("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
+             s.validation)
+        .may_change()
+        .reads([](const std::string& text) {
+            return models::listed(autograd::mapped(two_files(text), kit::whole_name), ",");
+        });
     options.add("--bytes", "pieces of words are bytes, which need not be UTF-8", s.text.bytes);
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const kit::Options&) { s = recipe(s.preset); });

@@ -19,8 +19,6 @@ using models::Transformer;
 // ------------------------------------------------------------------------------------- before the first step
 
 void check_settings(const Settings& s) {
-    kit::check_usage(s.files.size() == 1 || s.files.size() == 2,
-                     "this needs two files, or one TSV; --help shows more");
     kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
                      "--save FOLDER is missing: the trained model is written there");
     kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
@@ -34,11 +32,13 @@ void check_settings(const Settings& s) {
 // Those to learn from and, if there are any, those of --validation.
 std::vector<ParallelText> read_texts(const Settings& s) {
     std::vector<ParallelText> texts;
-    for (const auto* files : {&s.files, &s.validation})
-        if (!files->empty()) {
-            texts.push_back(models::text::read_parallel(*files, rule_for(s.text.bytes)));
-            kit::say(kit::as_line(check_data(texts.back(), texts.size() > 1 ? &texts[0] : nullptr)));
-        }
+    const auto read = [&](const std::vector<std::string>& files) {
+        texts.push_back(models::text::read_parallel(files, rule_for(s.text.bytes)));
+        kit::say(kit::as_line(check_data(texts.back(), texts.size() > 1 ? &texts[0] : nullptr)));
+    };
+    read(s.files);
+    if (!s.validation.empty())
+        read(two_files(s.validation));
     return texts;
 }
 

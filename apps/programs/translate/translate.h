@@ -25,9 +25,9 @@ using models::text::Tokenizer;
 
 // Of `translate train`: a row for each, from which options, help, presets and checkpoints follow.
 struct Settings {
-    std::string preset = "tiny", codes;
+    std::string preset = "tiny", codes, validation;  // validation: SOURCE,TARGET or a TSV
     models::RunSettings run;
-    std::vector<std::string> files, validation;
+    std::vector<std::string> files;
     models::text::PieceOptions text = {};
     int64_t layers = 4, heads = 4, d_model = 128, d_ff = 256;
     int64_t context = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
@@ -40,6 +40,8 @@ struct Settings {
 
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
+// The files of --validation, whose names may contain commas if such files exist.
+std::vector<std::string> two_files(const std::string& text);
 
 // ---- data
 

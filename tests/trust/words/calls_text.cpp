@@ -133,8 +133,6 @@ Calls calls_of_text() {
         CALL(kit::parse_real("--rate", "1e999")),
         CALL(kit::parse_real("--rate", "2", {.max = 1})),
         CALL(settings().resume("--steps=0", "file")),
-        CALL(settings().resume("--nosuch=1", "file")),
-        CALL(settings().resume("nonsense", "file")),
     };
 }
 
