@@ -247,7 +247,7 @@ kit::ReportModel report_model(const Model& model, const models::Batch& text) {
     const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
     const kit::Labels names = kit::token_names(model.config.vocabulary, name);
     if constexpr (std::is_same_v<Model, models::Transformer>)
-        return kit::report_model_of(model, {text}, names, names);
+        return kit::report_model_of(model, {text.src, text.read()}, names, names);
     else
         return kit::report_model_of(model, {text.src}, names);
 }
