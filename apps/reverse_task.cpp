@@ -96,10 +96,9 @@ std::vector<Sequence> short_sequences() {  // all of 1 to 3 symbols
 // ----------------------------------------------------------------------------------------------- training
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder) {
-    std::vector<models::Pair> some;               // on the page of --report
+    std::vector<models::Pair> shown;              // on the page of --report
     for (const int64_t i : {400, 403, 404, 406})  // of several lengths
-        some.push_back(reversal(*std::next(held_out.begin(), i)));
-    const models::Batch shown = models::make_batch(some);
+        shown.push_back(reversal(*std::next(held_out.begin(), i)));
     const auto batch_of = [&](int64_t step) { return training_batch(s, held_out, step); };
     const auto examples = [&](int64_t step) { return kit::examples_of(batch_of(step)); };
     kit::Run run(folder, models::run_model(model),
@@ -107,7 +106,8 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
                   .learning_rate = nn::CosineSchedule{s.lr, s.steps, s.steps / 10},
                   .seed = static_cast<uint64_t>(s.seed)},
                  {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
-                  .report_model = kit::report_model_of(model, {shown.src, shown.read()}, names(), names()),
+                  .report_model = kit::report_model_of(
+                      model, kit::examples_of(models::make_batch(shown)).inputs, names()),
                   .objective = kit::objective_of(model, examples)});
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9 as in the paper, §5.3
     while (run.next()) {

@@ -324,9 +324,13 @@ void Recorder::after_step(const models::Run& run, const nn::StepReport& step, co
     if (run.folder.exists())
         nn::checkpoint::replace_file(run.folder.file("report.jsonl"), lines());
     if (!run.folder.run.report.empty())
-        nn::checkpoint::replace_file(
-            run.folder.run.report,
-            html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
+        try {
+            nn::checkpoint::replace_file(
+                run.folder.run.report,
+                html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
+        } catch (const nn::checkpoint::FileError& error) {
+            say(error.what());  // the training is worth more than its picture
+        }
 }
 
 }  // namespace plaingrad::kit

@@ -96,17 +96,17 @@ Labels token_names(int64_t size, const Name& name) {
 
 // Of an encoder-decoder: what it answers.
 Answers answers_of(const models::Transformer& model, const ReportModel& page);
-// A page that looks at the first positions of these texts. names: of each id.
+// A page that looks at the first positions of these texts. names: of each id; target_names: if these differ.
 template <class Model>
 ReportModel report_model_of(const Model& model, const std::vector<autograd::Tokens>& texts,
                             const Labels& names, const Labels& target_names = {}) {
     const auto first = [](const autograd::Tokens& all) {
         return all.slice(0, std::min<int64_t>(64, all.length()));
     };
-    ReportModel page = {nn::modules(model), nn::parameters(model), autograd::mapped(texts, first), names,
-                        target_names};
+    ReportModel page = {nn::modules(model), nn::parameters(model), autograd::mapped(texts, first), names};
     if constexpr (std::is_same_v<Model, models::Transformer>) {
         page.embedding = model.src_embedding.tokens.table;
+        page.target_names = target_names.empty() ? names : target_names;
         page.answers = [&model, page] { return answers_of(model, page); };
     } else {
         page.embedding = model.backbone.embedding.tokens.table;

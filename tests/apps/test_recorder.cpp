@@ -7,6 +7,7 @@
 #include "apps/kit/report.h"
 #include "apps/kit/run.h"
 #include "autograd/inspect.h"
+#include "tests/apps/shown.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -151,4 +152,8 @@ TEST_CASE(
     CHECK(is_written(12));
     CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
+    // Where it cannot be written any more, the run says so, and goes on.
+    std::filesystem::remove(page);
+    std::filesystem::create_directory(page);
+    CHECK(contains(printed_by([&] { recorder.after_step(run, {.step = 12}); }), "page.html: "));
 }

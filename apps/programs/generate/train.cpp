@@ -198,9 +198,9 @@ models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
-    const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
     kit::ReportModel s =
-        kit::report_model_of(w.model, {text}, kit::token_names(w.tokenizer, w.model.config.vocabulary));
+        kit::report_model_of(w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs,
+                             kit::token_names(w.tokenizer, w.model.config.vocabulary));
     s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }

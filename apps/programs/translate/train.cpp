@@ -193,9 +193,8 @@ private:
             first.push_back(i);
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
-        const models::Batch texts = shown.batch(first);
-        const kit::Labels names = kit::token_names(tokenizer);
-        kit::ReportModel report_model = kit::report_model_of(model, {texts.src, texts.read()}, names, names);
+        kit::ReportModel report_model = kit::report_model_of(
+            model, kit::examples_of(shown.batch(first)).inputs, kit::token_names(tokenizer));
         report_model.answers = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
