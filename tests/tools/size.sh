@@ -13,8 +13,8 @@ nn/parallel               456
 models                   2994
 models/hugging_face      1064
 models/text              3395
-apps                     6515
-product                 23385
+apps                     6511
+product                 23381
 files                     236
 tests                   56619'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
