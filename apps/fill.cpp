@@ -202,10 +202,9 @@ void train_command(kit::Options& options) {
         folder, kit::run_model_for_others(f.model, data, s.words[0], models::SavedModel(s.words[0]).config),
         kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
-         .report_model = kit::report_model_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
+         .report_model = kit::report_model_of(f.model, {Tokens::padded({shown}, pad)},
                                               kit::token_names(f.tokenizer, f.model.config.vocabulary)),
-         .objective = kit::objective_of(f.model, examples, false),
-         .pretrained = true});
+         .objective = kit::objective_of(f.model, examples, false)});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
     kit::train(run, held_out, held_out);
 }

@@ -96,19 +96,19 @@ std::vector<Sequence> short_sequences() {  // all of 1 to 3 symbols
 // ----------------------------------------------------------------------------------------------- training
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder) {
-    std::vector<models::Batch> shown;             // on the page of --report
-    for (const int64_t i : {400, 403, 404, 406})  // of several lengths
-        shown.push_back(models::make_batch({reversal(*std::next(held_out.begin(), i))}));
-    const auto batch_of = [&](int64_t step) { return training_batch(s, held_out, step); };
+    const auto pair = [&](int64_t i) { return reversal(*std::next(held_out.begin(), i)); };  // for the page
+    const models::Batch shown = models::make_batch({pair(400), pair(403), pair(404), pair(406)});
+    const auto examples = [&](int64_t step) { return kit::examples_of(training_batch(s, held_out, step)); };
     kit::Run run(folder, models::run_model(model),
                  {.steps = s.steps,
                   .learning_rate = nn::CosineSchedule{s.lr, s.steps, s.steps / 10},
                   .seed = static_cast<uint64_t>(s.seed)},
-                 kit::run_plan_of(model, s.batch * (kMaxLength + 1), batch_of,
-                                  kit::report_model_of(model, shown, names(), names())));
+                 {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
+                  .report_model = kit::report_model_of(model, kit::examples_of(shown).inputs, names()),
+                  .objective = kit::objective_of(model, examples)});
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9 as in the paper, §5.3
     while (run.next()) {
-        const models::Batch batch = batch_of(run.step());
+        const models::Batch batch = training_batch(s, held_out, run.step());
         adam.zero_grad();
         for (const auto& part : run.parts(batch)) {  // those of this process, if mpirun began many
             const Tensor loss = model.loss(part.src, part.read(), part.said(), run.mode(part));

@@ -241,26 +241,15 @@ std::vector<Sequence> answers(const Model& model, const Tokens& questions, int64
 
 // ---------------------------------------------------------------------------------------- training and test
 
-// What the page of --report shows: the attention of a question, with its answer if there is a decoder.
-template <class Model>
-kit::ReportModel report_model(const Model& model, const models::Batch& text) {
-    const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
-    const kit::Labels names = kit::token_names(model.config.vocabulary, name);
-    if constexpr (std::is_same_v<Model, models::Transformer>)
-        return kit::report_model_of(model, {text}, names, names);
-    else
-        return kit::report_model_of(model, {text.src}, names);
+// After little training, an answer may contain reserved ids: "?".
+std::string symbol(int32_t id) {
+    return id < models::kFirstFreeId ? "?" : std::to_string(id - models::kFirstFreeId);
 }
 
-// "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which
-// are printed as "?".
+// "0 2 1  ->  0 1 2", or "47 + 85 = 132".
 std::string example(const Sequence& question, const Sequence& answer, bool sum) {
     const auto text = [&](auto begin, auto end) {
-        std::vector<std::string> symbols;
-        for (; begin != end; ++begin)
-            symbols.push_back(*begin < models::kFirstFreeId ? "?"
-                                                            : std::to_string(*begin - models::kFirstFreeId));
-        return models::listed(symbols, sum ? "" : " ");
+        return models::listed(autograd::mapped(Sequence(begin, end), symbol), sum ? "" : " ");
     };
     const auto begin = question.begin(), end = question.end();
     return (sum ? text(begin, begin + 2) + " + " + text(begin + 2, end) + " = "
@@ -320,7 +309,8 @@ std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe&
                   .clip = r.clip,
                   .seed = rng.state()},
                  {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-                  .report_model = report_model(model, models::make_batch({data.test()[0]})),
+                  .report_model = kit::report_model_of(model, examples(model, {data.test()[0]}).inputs,
+                                                       kit::token_names(model.config.vocabulary, symbol)),
                   .objective = objective});
     while (run.next())
         run.learn();

@@ -76,17 +76,17 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const std:
             batch.push_back(corpus.pairs.begin()[per_epoch > 1 ? order.begin()[i] : i]);
         return models::make_batch(batch);
     };
-    std::vector<models::Batch> shown;  // on the page of --report
-    for (int64_t i = 0; i < std::min<int64_t>(n, 4); ++i)
-        shown.push_back(models::make_batch({corpus.pairs.begin()[i]}));
-    kit::RunPlan plan = kit::run_plan_of(
-        model, std::min(n, kBatch) * (corpus.longest + 1), training_batch,
-        kit::report_model_of(model, shown, kit::token_names(corpus.src), kit::token_names(corpus.tgt)));
-    plan.continues = "a larger --epochs continues it";
+    std::vector<models::Pair> on_page(corpus.pairs.begin(), corpus.pairs.begin() + std::min<int64_t>(n, 4));
+    const auto examples = [&](int64_t step) { return kit::examples_of(training_batch(step)); };
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
-    kit::Run run(folder, models::run_model(model, data),
-                 {.steps = s.epochs * per_epoch, .learning_rate = nn::ConstantSchedule{lr}, .seed = seed},
-                 plan);
+    kit::Run run(
+        folder, models::run_model(model, data),
+        {.steps = s.epochs * per_epoch, .learning_rate = nn::ConstantSchedule{lr}, .seed = seed},
+        {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
+         .continues = "a larger --epochs continues it",
+         .report_model = kit::report_model_of(model, kit::examples_of(models::make_batch(on_page)).inputs,
+                                              kit::token_names(corpus.src), kit::token_names(corpus.tgt)),
+         .objective = kit::objective_of(model, examples)});
     nn::Adam& adam = run.training.adam;
     while (run.next()) {
         const models::Batch batch = training_batch(run.step());

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iostream>
 #include <map>
-#include <tuple>
 
 #include "apps/kit/model.h"
 #include "apps/kit/options.h"
@@ -24,58 +23,60 @@ using Ids = std::vector<int32_t>;
 
 namespace {
 
-std::string last_token(const models::Hypothesis& h, const models::Stepper& stepper, const Labels& names) {
-    return names[static_cast<std::size_t>(h.finished ? stepper.specials.end() : h.ids.back())];
-}
-
-// What a beam search kept, by the ids before its last token; the best first.
+// What a beam search kept, with the ends that it wrote, by the ids before the last one; the best first.
 using Kept = std::multimap<Ids, models::Hypothesis>;
 
+std::string token(const Ids& ids, const Labels& names) {
+    return ids.empty() ? "<sos>" : as_line(names[static_cast<std::size_t>(ids.back())]);
+}
+
 // What was kept from `at` on, in one line as far as there is only one way on.
-template <class TokenOf>
-std::string drawn(const Kept& kept, models::Hypothesis at, const TokenOf& token, std::size_t depth) {
-    const auto next_of = [&] {
-        return at.finished ? std::pair(kept.end(), kept.end()) : kept.equal_range(at.ids);
-    };
-    std::string text = std::string(2 + 2 * depth, ' ') + token(at);
-    auto [next, end] = next_of();
-    for (; next != end && std::next(next) == end; std::tie(next, end) = next_of()) {
-        at = next->second;
-        text += ' ' + token(at);
+std::string drawn(const Kept& kept, models::Hypothesis at, const Labels& names, std::size_t depth) {
+    std::string text = std::string(2 + 2 * depth, ' ') + token(at.ids, names);
+    while (kept.count(at.ids) == 1) {
+        at = kept.find(at.ids)->second;
+        text += ' ' + token(at.ids, names);
     }
     text += "  " + number(at.log_probability, 2);
     text += at.finished ? "   score " + number(at.score, 3) + '\n' : "\n";
-    for (; next != end; ++next)
-        text += drawn(kept, next->second, token, depth + 1);
+    for (auto [next, end] = kept.equal_range(at.ids); next != end; ++next)
+        text += drawn(kept, next->second, names, depth + 1);
     return text;
+}
+
+std::vector<models::Hypothesis> kept_by(models::Stepper& stepper, models::BeamOptions o) {
+    std::vector<models::Hypothesis> kept;
+    o.kept = &kept;
+    models::beam_search(stepper, o);
+    for (models::Hypothesis& h : kept)
+        if (h.finished)
+            h.ids.push_back(stepper.specials.end());
+    return kept;
 }
 
 // All beginnings that a beam search keeps, as a tree: behind each its log probability, and the score behind
 // what ends.
-std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Labels& names) {
-    std::vector<models::Hypothesis> all;
-    o.kept = &all;
-    models::beam_search(stepper, o);
+std::string beam_tree(models::Stepper& stepper, const models::BeamOptions& o, const Labels& names) {
     Kept kept;
-    for (const models::Hypothesis& h : all)
-        kept.emplace(Ids(h.ids.begin(), h.ids.end() - (h.finished ? 0 : 1)), h);
-    const auto token = [&](const models::Hypothesis& h) {
-        return h.ids.empty() && !h.finished ? "<sos>" : as_line(last_token(h, stepper, names));
-    };
+    for (const models::Hypothesis& h : kept_by(stepper, o))
+        kept.emplace(Ids(h.ids.begin(), h.ids.end() - 1), h);
     return "  log p of each beginning; of what has ended, also its score, log p over a length penalty\n" +
-           drawn(kept, {}, token, 0);
+           drawn(kept, {}, names, 0);
 }
 
 // "  0.9312  bonjour", a line each.
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
     constexpr std::size_t kFive = 5;
-    std::vector<models::Hypothesis> kept;
-    models::beam_search(stepper, {.beam = kFive, .max_tokens = 1, .kept = &kept});
+    const std::vector<models::Hypothesis> kept = kept_by(stepper, {.beam = kFive, .max_tokens = 1});
     std::string text;
     for (std::size_t i = 0; i < std::min(kept.size(), kFive); ++i)
-        text += "  " + number(std::exp(kept[i].log_probability), 4) + "  " +
-                as_line(last_token(kept[i], stepper, names)) + '\n';
+        text += "  " + number(std::exp(kept[i].log_probability), 4) + "  " + token(kept[i].ids, names) + '\n';
     return text;
+}
+
+std::vector<double> values_of(const Tensor& x) {
+    const std::vector<autograd::Real> values = x.to_vector();
+    return {values.begin(), values.end()};
 }
 
 }  // namespace
@@ -86,79 +87,54 @@ std::string attention_picture(const Tensor& weights, const Labels& rows, const L
     const Tensor mean = autograd::slice(autograd::mean(weights, {0, 1}), 1, all - shown, all);  // (T, shown)
     HeatMap map = {.rows = autograd::mapped(rows, as_line),
                    .columns = autograd::mapped(Labels(columns.end() - shown, columns.end()), as_line),
-                   .values = {}};
-    for (const autograd::Real weight : mean.to_vector())
-        map.values.push_back(static_cast<double>(weight));
+                   .values = values_of(mean)};
     for (std::string& label : map.columns)
         while (static_cast<int64_t>(kit::columns(label)) >= std::max<int64_t>(room / shown, 3))
             label.pop_back();
     return draw(map, stdout_ink());
 }
 
-namespace {
-
-struct HeadView {
-    std::size_t layer;
-    int64_t head;
-    double right;                 // mean weight on the right places
-    std::vector<double> weights;  // (T, S)
-};
-
-std::vector<HeadView> cross_attention(const models::Transformer& model, const models::Batch& batch,
-                                      const std::vector<int64_t>& right) {
+void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
+                const std::vector<int64_t>& right, const std::string& path) {
     const autograd::NoGrad no_grad;
     nn::Probe seen;
     model(batch.src, batch.read(), nn::Mode::eval(&seen));
-    std::vector<HeadView> heads;
-    for (std::size_t layer = 0; layer < model.decoder.layers.size(); ++layer) {
-        const Tensor& weights = seen.of(model.decoder.layers[layer].cross_attention);  // (1, H, T, S)
-        const int64_t T = weights.size(2), S = weights.size(3);
-        for (int64_t head = 0; head < weights.size(1); ++head) {
-            const autograd::Real* w = weights.data() + head * T * S;
-            double sum = 0;
-            for (int64_t t = 0; t < std::ssize(right); ++t)
-                sum += static_cast<double>(w[t * S + right.begin()[t]]) / static_cast<double>(S);
-            heads.push_back({layer, head, sum, std::vector<double>(w, w + T * S)});
-        }
-    }
-    return heads;
-}
-
-}  // namespace
-
-void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
-                const std::vector<int64_t>& right, const std::string& path) {
-    const std::vector<HeadView> heads = cross_attention(model, batch, right);
-    const HeadView& best = *std::max_element(
-        heads.begin(), heads.end(), [](const HeadView& a, const HeadView& b) { return a.right < b.right; });
-    const auto width = static_cast<std::size_t>(terminal_width(STDOUT_FILENO));
     const Labels rows = names_of(batch.said().ids(), names), columns = names_of(batch.src.ids(), names);
-    const auto picture = [&](const HeadView& view, const std::string& title, Cells cells) {
-        return draw(
-            {.title = title, .rows = rows, .columns = columns, .values = view.weights, .cells = cells},
-            stdout_ink());
-    };
     say(join("\nCross-attention for ", models::listed(columns, " "),
              " (rows: what it writes, columns: the input)\nfor every head; the number is the share of its "
              "weight on ",
              path, "\n\n"),
         STDOUT_FILENO);
-    std::vector<std::string> layer;
-    const std::size_t shown = std::min<std::size_t>(heads.size(), 32);
-    for (std::size_t i = 0; i < shown; ++i) {
-        const HeadView& view = heads[i];
-        layer.push_back(
-            picture(view, join("head ", view.head + 1, ": ", number(view.right, 2)), Cells::small) + '\n');
-        if (i + 1 == shown || heads[i + 1].layer > view.layer)
-            std::cout << "layer " << view.layer + 1 << '\n' << beside(std::exchange(layer, {}), width);
+    Tensor best;
+    double most = -1;  // of its weight, on the right places
+    std::string which;
+    for (std::size_t layer = 0; layer < model.decoder.layers.size(); ++layer) {
+        const Tensor& all = seen.of(model.decoder.layers[layer].cross_attention);  // (1, H, T, S)
+        std::vector<std::string> pictures;
+        for (int64_t head = 0; head < all.size(1); ++head) {
+            const Tensor weights = autograd::slice(all, 1, head, head + 1);  // (1, 1, T, S)
+            const std::vector<double> values = values_of(weights);
+            double share = 0;
+            for (int64_t t = 0; t < std::ssize(right); ++t)
+                share +=
+                    values.begin()[t * all.size(3) + right.begin()[t]] / static_cast<double>(all.size(3));
+            pictures.push_back(draw({.title = join("head ", head + 1, ": ", number(share, 2)),
+                                     .columns = columns,
+                                     .values = values,
+                                     .cells = Cells::small},
+                                    stdout_ink()) +
+                               '\n');
+            if (share > most) {
+                best = weights, most = share;
+                which = join("layer ", layer + 1, ", head ", head + 1);
+            }
+        }
+        std::cout << "layer " << layer + 1 << '\n'
+                  << beside(pictures, static_cast<std::size_t>(terminal_width(STDOUT_FILENO)));
     }
-    if (shown < heads.size())
-        std::cout << "and " << counted(std::ssize(heads) - 32, "head") << " more\n\n";
-    say(join("the best head: layer ", best.layer + 1, ", head ", best.head + 1, ", with ",
-             number(best.right, 2), " of its weight on ", path, "\n\n"),
+    say(join("the best head: ", which, ", with ", number(most, 2), " of its weight on ", path, "\n\n"),
         STDOUT_FILENO);
-    const std::string large = picture(best, "", Cells::shades);
-    std::cout << (widest(wrapped(large, large.size())) > width ? picture(best, "", Cells::small) : large);
+    std::cout << attention_picture(best, rows, columns);
 }
 
 // Starts to decode the continuation of `last`, or its translation, after what is written of it.

@@ -203,7 +203,7 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     if (folder.is_ours())
         return options;
     const bool halves = options.packed && options.precision == models::Precision::bf16;
-    check_memory_to_open((halves ? 2 : sizeof(autograd::Real)) * models::least_parameters(folder.config));
+    check_memory(models::least_parameters(folder.config), halves ? 2 : sizeof(autograd::Real));
     say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config)));
     return options;
 }

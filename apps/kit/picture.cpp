@@ -180,9 +180,8 @@ std::string beside(const std::vector<std::string>& pictures, std::size_t width) 
         for (std::size_t row = 0; row < height; ++row) {
             std::string line;
             for (std::size_t i = first; i < std::min(first + across, lines.size()); ++i)
-                if (row < lines[i].size() && !lines[i][row].empty())
-                    line += right("", (i - first) * (column + kGap) - columns(line)) + lines[i][row];
-            text += line + '\n';
+                line += left(row < lines[i].size() ? lines[i][row] : "", column + kGap);
+            text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
         }
     return text;
 }

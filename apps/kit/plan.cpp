@@ -51,32 +51,31 @@ double activation_bytes(const models::Config& c, int64_t tokens) {
     return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
 }
 
-static void check_available(double bytes, const std::string& what, const char* advice) {
+static void check_available(double bytes, const std::string& what) {
     const double there = available_memory();
     const int sharing = processes_here();
     const std::string whom = sharing > 1 ? join(" to each of ", sharing, " processes here") : "";
-    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available", whom, "; ", advice);
+    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available", whom,
+                    "; a smaller model needs less, and so do smaller batches");
 }
 
 void check_heads(int64_t d_model, int64_t heads) {
     check_usage(d_model % heads == 0, "--d-model ", d_model, " must be a multiple of --heads ", heads);
 }
 
-void check_memory(double parameters) {
-    const double weights = sizeof(autograd::Real) * parameters;
-    check_available(4 * weights,
-                    join("memory: weights at least ", mib(weights), " MiB, in training four times that"),
-                    "fewer layers, or a smaller width, need less");
-}
-
-void check_memory_to_open(double bytes) {
-    check_available(bytes, join("memory: weights ", mib(bytes), " MiB"), "a smaller model needs less");
+void check_memory(double parameters, double bytes_each) {
+    const double bytes = parameters * bytes_each;
+    check_available(bytes, join("memory: at least ", mib(bytes), " MiB for ",
+                                counted(std::llround(parameters), "parameter")));
 }
 
 void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParameter>& parameters,
                   const RunPlan& plan) {
-    const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
-    const double weights = learning + sizeof(autograd::Real) * plan.frozen;
+    const auto bytes_of = [](const std::vector<nn::NamedParameter>& some) {
+        return sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(some));
+    };
+    const double learning = bytes_of(parameters);
+    const double weights = std::max(learning, bytes_of(plan.report_model.parameters));  // also frozen ones
     const nn::PartSum own = nn::parts_of(run.team().rank(), run.team().size(), run.parts);
     const auto sums =
         static_cast<double>(run.parts > 1 ? std::bit_width(static_cast<uint64_t>(own.end - own.begin)) : 0);
@@ -87,7 +86,7 @@ void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParam
              " MiB, gradients ", mib(learning), ", optimizer ", mib(2 * learning),
              sums > 0 ? ", sums over parts " + mib(sums * learning) : "", ", activations about ",
              mib(activations), ": ", mib(sum), " MiB");
-    check_available(sum, text, plan.advice);
+    check_available(sum, text);
     say(text);
 }
 

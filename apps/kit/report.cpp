@@ -25,19 +25,24 @@ namespace {
 using autograd::mapped;
 using autograd::Real;
 using autograd::Tensor;
+using autograd::Tokens;
 using nn::checkpoint::JsonText;
 
 constexpr int64_t kSnapshots = 10;
-constexpr int64_t kBytes = 3'400'000;       // of all attention weights in a page, a byte each
+constexpr int64_t kWeights = 3'400'000;     // of attention, in a page
 constexpr char kAttention[] = "Attention";  // how the names of both kinds end
 constexpr std::size_t kBins = 40, kTokens = 150;
 
-// 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
+// Two hexadecimal digits each, of which ff stands for 1. A weight above 0 is at least 01, so that hidden and
+// hardly seen remain apart.
 std::string bytes_of(const Tensor& weights) {
-    std::string bytes;
-    for (const Real w : weights.to_vector())
-        bytes += static_cast<char>(w > 0 ? std::max(1L, std::lround(255 * std::min<Real>(w, 1))) : 0);
-    return base64(bytes);
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const Real w : weights.to_vector()) {
+        const long byte = w > 0 ? std::max(1L, std::lround(255 * std::min<Real>(w, 1))) : 0;
+        text += {kDigits[byte / 16], kDigits[byte % 16]};
+    }
+    return text;
 }
 
 // Enough for a picture.
@@ -72,35 +77,39 @@ JsonText spread(const std::string& name, const Tensor& values) {
         {name, brief(from), brief(from + width), brief(sum / n), brief(deviation), counts});
 }
 
+// A line of the recording.
+std::string line_of(const char* kind, int64_t step, const std::vector<JsonText::Member>& members) {
+    std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
+    all.insert(all.end(), members.begin(), members.end());
+    int64_t replaced = 0;
+    return models::text::replace_invalid_utf8(JsonText::object(all).text, replaced) + '\n';
+}
+
+// The tokens of a row.
+Labels row_of(const Tokens& texts, int64_t row, const Labels& names) {
+    Labels all;
+    for (int64_t t = 0; t < texts.length(); ++t)
+        all.push_back(texts.at(row, t) == texts.pad() ? "<pad>" : names_of({texts.at(row, t)}, names)[0]);
+    return all;
+}
+
 // The modules with their types and parameters, and the texts.
-std::vector<JsonText::Member> described(const ReportModel& s) {
-    std::vector<JsonText> modules;
+std::string described(const ReportModel& s) {
+    std::vector<JsonText> modules, texts;
     for (const nn::NamedModule& m : s.modules) {
         int64_t count = 0;
         for (const nn::NamedParameter& p : s.parameters)
             count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
         modules.push_back(JsonText::array({m.name, m.type, count}));
     }
-    const auto texts = mapped(s.texts, [](const ReportText& l) {
-        return JsonText::array({l.source, l.target});
-    });
-    return {{"modules", modules}, {"looks", texts}};
+    for (int64_t row = 0; !s.texts.empty() && row < s.texts[0].batch(); ++row)
+        texts.push_back(
+            JsonText::array({row_of(s.texts[0], row, s.names),
+                             s.target_names.empty() ? Labels() : row_of(s.texts[1], row, s.target_names)}));
+    return line_of("model", 0, {{"modules", modules}, {"looks", texts}});
 }
 
 }  // namespace
-
-std::string base64(const std::string& bytes) {
-    constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        uint32_t group = 0;  // three bytes are four digits
-        for (std::size_t k = i; k < i + 3; ++k)
-            group = group << 8 | (k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0);
-        for (std::size_t k = 0; k < 4; ++k)
-            text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 63];
-    }
-    return text;
-}
 
 Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
     return mapped(ids, [&](int32_t id) {
@@ -109,71 +118,23 @@ Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
     });
 }
 
-std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions) {
-    int64_t longest = 0;
-    for (autograd::Tokens& text : texts) {
-        text = text.slice(0, std::min(positions, text.length()));
-        longest = std::max(longest, text.length());
-    }
-    for (std::size_t i = 1; i < texts.size(); ++i)
-        if (texts[i].pad() != autograd::Tokens::kNoPadding)
-            texts[i] = autograd::Tokens::padded({texts[i].ids()}, texts[i].pad(), longest);
-    return texts;
-}
-
-Recorder::Recorder(const RunPlan& plan, int64_t steps, const std::string& earlier, int64_t done)
-    : plan_(plan), model_(plan.report_model), steps_(steps) {
-    autograd::TextInput lines(earlier);
-    for (std::string line; std::getline(lines, line);)
-        try {
-            const nn::checkpoint::Json row(line, "report.jsonl");
-            const std::string kind = row["kind"].text();
-            const int64_t step = row["step"].count();
-            if (step > done)
-                continue;
-            if (kind == "snapshot")
-                last_ = step;
-            rows_.push_back({kind, line});
-        } catch (const nn::checkpoint::FileError&) {
-            continue;  // a damaged line is left out
-        }
-    if (rows_.empty())
-        add("model", 0, described(model_));
-}
-
-std::string Recorder::lines() const {
-    std::string all;
-    for (const Row& row : rows_)
-        all += row.line + '\n';
-    return all;
-}
-
-void Recorder::add(const std::string& kind, int64_t step, const std::vector<JsonText::Member>& members) {
-    std::vector<JsonText::Member> all = {{"kind", kind}, {"step", step}};
-    all.insert(all.end(), members.begin(), members.end());
-    int64_t replaced = 0;
-    rows_.push_back({kind, models::text::replace_invalid_utf8(JsonText::object(all).text, replaced)});
-}
+Recorder::Recorder(const RunPlan& plan, int64_t steps)
+    : plan_(plan), model_(plan.report_model), steps_(steps), lines_(described(model_)) {}
 
 void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
                     const std::map<std::string, double>& seconds) {
     const auto times = mapped(seconds, [](const auto& s) {
         return JsonText::array({s.first, brief(s.second)});
     });
-    add("call", step, {{"facts", facts}, {"settings", settings}, {"seconds", times}});
-}
-
-void Recorder::score(int64_t step, const Scores& scores) {
-    for (const auto& [name, value] : scores)
-        add("score", step, {{"name", name}, {"value", brief(value)}});
+    lines_ += line_of("call", step, {{"facts", facts}, {"settings", settings}, {"seconds", times}});
 }
 
 // Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
-bool Recorder::after_step(int64_t step) {
+bool Recorder::is_due(int64_t step) const {
     constexpr int64_t n = kSnapshots - 1;
     for (int64_t i = 0; i <= n; ++i)
         if (step == steps_ * i * i / (n * n))
-            return snapshot(step);
+            return true;
     return false;
 }
 
@@ -183,67 +144,59 @@ int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
     for (const nn::NamedModule& m : model_.modules)
         if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type.ends_with(kAttention))
             heads += weights->size(1);
-    const int64_t squares = kBytes / kSnapshots / heads / std::ssize(model_.texts);
+    const int64_t squares = kWeights / kSnapshots / heads / model_.texts[0].batch();
     return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
 }
 
-bool Recorder::snapshot(int64_t step) {
-    if (step <= last_)
-        return false;
-    last_ = step;
+void Recorder::snapshot(int64_t step) {
     const autograd::NoGrad no_grad;
     std::vector<JsonText> attention, positions, values, weights;
-    int64_t shown = 0;
-    for (std::size_t i = 0; i < model_.texts.size(); ++i) {
-        nn::Probe seen;
-        plan_.objective.logits(model_.texts[i].inputs, nn::Mode::eval(&seen));
-        if (i == 0)
-            shown = positions_that_fit(seen);
-        for (const nn::NamedModule& m : model_.modules) {
-            const Tensor* const value = seen.find(m);
-            if (value == nullptr)
-                continue;
-            if (m.type.ends_with(kAttention)) {
-                const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
-                                       std::min(shown, value->size(3)));  // (1, H, T, S)
-                attention.push_back(JsonText::array({i, m.name, w.size(1), w.size(2), bytes_of(w)}));
-            } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
-                positions.push_back(matrix(m.name, *value));
-            } else if (i == 0) {
-                values.push_back(spread(m.name, *value));
+    nn::Probe seen;
+    if (!model_.texts.empty())
+        plan_.objective.logits(model_.texts, nn::Mode::eval(&seen));
+    for (const nn::NamedModule& m : model_.modules) {
+        const Tensor* const value = seen.find(m);
+        if (value == nullptr)
+            continue;
+        if (m.type.ends_with(kAttention)) {
+            const int64_t shown = positions_that_fit(seen);
+            for (int64_t i = 0; i < value->size(0); ++i) {
+                Tensor w = slice((*value)[i], 1, 0, std::min(shown, value->size(2)));
+                w = slice(w, 2, 0, std::min(shown, value->size(3)));  // (H, T, S)
+                attention.push_back(JsonText::array({i, m.name, w.size(0), w.size(1), bytes_of(w)}));
             }
+        } else if (m.type == "PositionalEncoding") {  // (T, d_model)
+            positions.push_back(matrix(m.name, *value));
+        } else {
+            values.push_back(spread(m.name, *value));
         }
     }
     for (const nn::NamedParameter& p : model_.parameters)
         if (p.tensor.rank() >= 2)
             weights.push_back(spread(p.name, p.tensor));
-    add("snapshot", step,
+    lines_ += line_of(
+        "snapshot", step,
         {{"attention", attention}, {"positions", positions}, {"activations", values}, {"weights", weights}});
-    embedding(step);
+    embedding_ = embedding(step);
     const Answers answers = model_.answers ? model_.answers() : Answers();
     for (const std::string& text : answers.samples)
-        add("sample", step, {{"text", text}});
+        lines_ += line_of("sample", step, {{"text", text}});
     if (!answers.confusion.empty())
-        add("confusion", step, {{"classes", model_.classes}, {"counts", answers.confusion}});
-    return true;
+        lines_ += line_of("confusion", step, {{"classes", answers.classes}, {"counts", answers.confusion}});
 }
 
-// Only the last one is kept.
-void Recorder::embedding(int64_t step) {
-    if (!model_.embedding.defined())
-        return;
+std::string Recorder::embedding(int64_t step) const {
     Labels labels;
     std::vector<int32_t> ids;
-    for (std::size_t i = 0; i < model_.tokens.size() && ids.size() < kTokens; ++i)
-        if (!model_.tokens[i].empty() && !model_.tokens[i].starts_with('<')) {
-            labels.push_back(model_.tokens[i]);
+    for (std::size_t i = 0; i < model_.names.size() && ids.size() < kTokens; ++i)
+        if (!model_.names[i].empty() && !model_.names[i].starts_with('<')) {
+            labels.push_back(model_.names[i]);
             ids.push_back(static_cast<int32_t>(i));
         }
-    if (ids.empty())
-        return;
-    const Tensor x = autograd::embedding(model_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
-    std::erase_if(rows_, [](const Row& row) { return row.kind == "embedding"; });
-    add("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
+    if (ids.empty() || !model_.embedding.defined())
+        return "";
+    const Tensor x = autograd::embedding(model_.embedding, Tokens(1, std::ssize(ids), ids))[0];
+    return line_of("embedding", step, {{"labels", labels}, {"vectors", matrix("", x)}});
 }
 
 extern const std::string_view run_page;  // run_page.html, compiled in by the Makefile
@@ -321,36 +274,25 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
     return text.replace(text.find(kData) + kData.size(), std::string_view("DATA").size(), data);
 }
 
-ReportModel report_model_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
-                            const Labels& names, const Labels& target_names) {
-    ReportModel s = about(model, model.src_embedding.tokens.table, names);
-    const std::vector<autograd::Tokens> sources = as_in_a_batch(mapped(texts, &models::Batch::src), 32);
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        const autograd::Tokens src = sources[i], tgt = texts[i].tgt;
-        const autograd::Tokens read = tgt.slice(0, std::min<int64_t>(32, tgt.length() - 1));
-        s.texts.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names), {src, read}});
+Answers answers_of(const models::Transformer& model, const ReportModel& page) {
+    const Tokens& src = page.texts[0];
+    Answers answers;
+    for (const models::Hypothesis& h : models::greedy(*model.start(src), page.texts[1].length() + 1)) {
+        Labels read = row_of(src, std::ssize(answers.samples), page.names);
+        std::erase(read, "<pad>");
+        answers.samples.push_back(models::listed(read, " ") + "  ->  " +
+                                  models::listed(names_of(h.ids, page.target_names), " "));
     }
-    s.answers = [=, &model] {
-        Labels lines;
-        for (const models::Batch& text : texts) {
-            const std::vector<int32_t> ids = models::greedy(*model.start(text.src), text.tgt.length())[0].ids;
-            lines.push_back(models::listed(names_of(text.src.ids(), names), " ") + "  ->  " +
-                            models::listed(names_of(ids, target_names), " "));
-        }
-        return Answers{lines};
-    };
-    return s;
-}
-
-std::string earlier_lines(const models::RunFolder& folder) {
-    const std::string file = folder.exists() ? folder.file("report.jsonl") : "";
-    return folder.resumes() && nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
+    return answers;
 }
 
 void Recorder::begin(const models::Run& run) {
     if (!run.folder.run.report.empty())
         check_page(run.folder.run.report);  // before hours of training
-    std::map<std::string, double> least;    // of a few, as whatever else the machine does only adds to it
+    if (const std::string file = run.folder.file("report.jsonl");
+        run.step() > 0 && nn::checkpoint::exists(file))
+        lines_ = nn::checkpoint::read_file(file);
+    std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.model.parameters);
         plan_.try_batch(run.step() + 1).backward();
@@ -366,22 +308,29 @@ void Recorder::begin(const models::Run& run) {
                                      counted(autograd::thread_count(), "thread"))},
           {"folder", run.folder.path}},
          run.folder.arguments, least);
-    after_step(run.step());  // kept with the first checkpoint, if one can be written
+    if (run.step() == 0)
+        snapshot(0);  // kept with the first checkpoint, if one can be written
 }
 
 void Recorder::after_step(const models::Run& run, const nn::StepReport& step, const Scores& scores) {
-    if (step.validation)
-        score(step.step, scores);
+    for (const auto& [name, value] : step.validation ? scores : Scores())
+        lines_ += line_of("score", step.step, {{"name", name}, {"value", brief(value)}});
     const bool last = step.step == run.last() || interrupted() || run.has_ended();
-    const bool is_new = last ? snapshot(step.step) : after_step(step.step);
-    if (!is_new && !last && !step.validation)
+    const bool is_new = last || is_due(step.step);
+    if (is_new)
+        snapshot(step.step);
+    if (!is_new && !step.validation)
         return;
     if (run.folder.exists())
         nn::checkpoint::replace_file(run.folder.file("report.jsonl"), lines());
     if (!run.folder.run.report.empty())
-        nn::checkpoint::replace_file(
-            run.folder.run.report,
-            html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
+        try {
+            nn::checkpoint::replace_file(
+                run.folder.run.report,
+                html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
+        } catch (const nn::checkpoint::FileError& error) {
+            say(error.what());  // the training is worth more than its picture
+        }
 }
 
 }  // namespace plaingrad::kit

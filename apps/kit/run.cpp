@@ -54,11 +54,18 @@ void add_run_options(Options& options, models::RunSettings& run) {
 
 std::string whole_name(const std::string& file) { return fs::absolute(file).string(); }
 
-Run::Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
-    : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {
-    for (int64_t i = 0; i < 1000; ++i)
-        plan.learning_rate =
-            std::max(plan.learning_rate, options.learning_rate(1 + options.steps * i / 1000));
+Examples part_of(const Examples& batch, const nn::StepPart& at) {
+    const std::vector<int32_t> ids = batch.inputs[0].lengths();
+    const std::vector<int64_t> lengths(ids.begin(), ids.end());
+    Examples part = {{}, models::part_of(batch.targets, lengths, at)};
+    for (const autograd::Tokens& input : batch.inputs)
+        part.inputs.push_back(models::part_of(input, lengths, at));
+    return part;
+}
+Examples examples_of(const models::Batch& batch) { return {{batch.src, batch.read()}, batch.said()}; }
+Examples examples_of(const autograd::Tokens& texts) {
+    const int64_t T = texts.length() - 1;
+    return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
 }
 
 void Run::begins() {
@@ -75,9 +82,9 @@ void Run::begins() {
     }
     print_memory(folder, model.parameters, plan);
     if (folder.run.check)
-        throw Ended{!folder.team().leads() || check(model, plan) ? 0 : 1};
+        throw Ended{!folder.team().leads() || check(*this) ? 0 : 1};
     if (folder.team().leads() && (folder.exists() || !folder.run.report.empty()))
-        recorder_.emplace(plan, options.steps, earlier_lines(folder), done).begin(*this);
+        recorder_.emplace(plan, options.steps).begin(*this);
     listen_for_interrupt();
     if (folder.team().leads())
         progress_.emplace(last(), done);
@@ -120,7 +127,8 @@ bool Run::finish() {
     return true;
 }
 
-bool print_run(const std::string& program, const std::string& path, Options& train) {
+// What `info` says about a run. Prints nothing and returns false if that is no checkpoint of such a run.
+static bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
     const std::string file = exists(last) ? last : models::hugging_face::weight_files(path)[0];
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();

@@ -93,14 +93,10 @@ Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool
 
 struct RunPlan {
     double activations = 0;  // bytes, of the largest batch
-    double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
-    const char* advice = "a smaller --batch needs less";
     // How to continue a run that has ended.
     std::string continues = "its steps or its --patience ended it, so a longer run must be a new one";
     ReportModel report_model = {};  // what a page about the run shows (report.h)
-    Objective objective = {};       // what is learned
-    bool pretrained = false;        // whether the model has learned before: then its first loss may be small
-    double learning_rate = 0;       // the highest one
+    Objective objective = {};
 
     // The loss of a step's batch, without the step.
     autograd::Tensor try_batch(int64_t step) const {
@@ -114,21 +110,15 @@ struct RunPlan {
 double activation_bytes(const models::Config& config, int64_t tokens);
 
 // Before a model is built: throws UsageError unless the width is a multiple of the heads, and Error if there
-// is not enough memory to train so many parameters, which models::least_parameters knows.
+// is not enough memory for so many parameters, which models::least_parameters knows. bytes_each: in training,
+// a gradient and the two numbers of Adam are beside a weight.
 void check_heads(int64_t d_model, int64_t heads);
-void check_memory(double parameters);
-void check_memory_to_open(double bytes);  // the same for weights that are only used
+void check_memory(double parameters, double bytes_each = 4 * sizeof(autograd::Real));
 
-// Prints to standard error how much memory a run needs. Throws Error if there is not enough.
+// Prints to standard error how much memory a run needs. Throws Error if there is not enough. parameters:
+// those that learn; the others have no gradients, and no optimizer.
 void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParameter>& parameters,
                   const RunPlan& plan);
-
-// --check: is this model ready for a long run, on this data and with these settings? A few seconds of
-// questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
-// that it cannot, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe for Training Neural
-// Networks", 2019.) Prints a line for each answer to standard output, with what an unexpected one usually
-// means (help_texts.txt). Returns whether all are as expected. The model's weights are the same afterwards.
-bool check(const models::RunModel& model, const RunPlan& plan);
 
 // ------------------------------------------------------------------------------------------- the run
 
@@ -156,18 +146,10 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
 };
 
-// A plan for an encoder-decoder that learns from batch(step), of at most so many tokens on a side.
-template <class BatchOf>
-RunPlan run_plan_of(const models::Transformer& model, int64_t tokens, const BatchOf& batch,
-                    ReportModel report_model) {
-    return {.activations = activation_bytes(model.config, tokens),
-            .report_model = std::move(report_model),
-            .objective = objective_of(model, [=](int64_t step) { return examples_of(batch(step)); })};
-}
-
 class Run : public models::Run {
 public:
-    Run(const models::RunFolder& folder, models::RunModel model, models::RunOptions options, RunPlan plan);
+    Run(const models::RunFolder& of_run, models::RunModel of_model, models::RunOptions of_steps, RunPlan of)
+        : models::Run(of_run, std::move(of_model), std::move(of_steps)), plan(std::move(of)) {}
 
     // A whole step of the plan's objective.
     void learn() { models::Run::learn(plan.objective.examples(step()), plan.objective); }
@@ -191,12 +173,15 @@ private:
     std::optional<Progress> progress_;
 };
 
-// Prints what `info` says about a run: its progress, its best validation, and its settings, which are rows of
-// `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such
-// a run.
-bool print_run(const std::string& program, const std::string& path, Options& train);
-// The whole command `info FOLDER`. add_rows: of the settings that the program trains
-// with. print_folder: what it prints about a model, if the program opens any.
+// --check: is this model ready for a long run, on this data and with these settings? A few seconds of
+// questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
+// that it cannot, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe for Training Neural
+// Networks", 2019.) Prints a line for each answer to standard output, with what an unexpected one usually
+// means (help_texts.txt). Returns whether all are as expected. The model's weights are the same afterwards.
+bool check(const Run& run);
+
+// The whole command `info FOLDER`: the progress of a run, its best validation, and its settings, which are
+// rows of `train`. add_rows: of these. print_folder: what it prints about a model, if the program opens any.
 using PrintFolder = void (*)(const std::string& path);
 void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder);
 template <class Settings>

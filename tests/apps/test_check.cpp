@@ -40,9 +40,9 @@ struct Subject {
 
     const models::Transformer model{small("paper"), Rng(1)};
     models::RunModel run_model = models::run_model(model);
-    kit::RunPlan plan = {
-        .objective = kit::objective_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
-        .learning_rate = 0.01};
+    kit::RunPlan plan = {.objective =
+                             kit::objective_of(model, [](int64_t i) { return kit::examples_of(batch(i)); })};
+    double learning_rate = 0.01;
 
     // The lines of the questions that were not answered as expected, without what they usually mean.
     std::string odd() const {
@@ -51,7 +51,9 @@ struct Subject {
         {
             const std::unique_ptr<std::streambuf, decltype(back)> before(std::cout.rdbuf(printed.rdbuf()),
                                                                          back);
-            well = kit::check(run_model, plan);
+            const models::RunFolder nowhere("p", {});
+            const auto rate = [this](int64_t) { return learning_rate; };
+            well = kit::check(kit::Run(nowhere, run_model, {.learning_rate = rate}, plan));
         }
         std::istringstream lines(all = printed.str());
         std::string questions;
@@ -74,8 +76,8 @@ TEST_CASE("check: a healthy model, whose weights it does not change", "[apps][ch
     CHECK(s.well);
     CHECK(nn::parameters(s.model)[0].tensor.to_vector() == before);
     CHECK_FALSE(nn::parameters(s.model)[0].tensor.has_grad());
-    for (const char* question : {"first loss", "one batch by heart", "without its input", "the future",
-                                 "padding", "saved and loaded", "learning rate"})
+    for (const char* question :
+         {"first loss", "one batch by heart", "without its input", "the future", "padding", "learning rate"})
         CHECK(s.all.find(question) != std::string::npos);
 }
 
@@ -101,23 +103,23 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
         s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) * Tensor::full({}, NAN);
         };
-        expected = "first loss;one batch by heart;without its input;learning rate;";
+        expected = "first loss;one batch by heart;without its input;the future;padding;learning rate;";
     }
     SECTION("a rate at which nothing is learned") {
-        s.plan.learning_rate = 1e-7;
+        s.learning_rate = 1e-7;
         expected = "one batch by heart;learning rate;";
     }
     SECTION("a rate that is too large") {
-        s.plan.learning_rate = 30;
+        s.learning_rate = 30;
         expected = "one batch by heart;learning rate;";
     }
     SECTION("answers come from elsewhere: here from the number of the row") {
-        const Tensor known = Tensor::zeros({16, 3, 11}).require_grad();
+        const Tensor known = Tensor::zeros({4, 3, 11}).require_grad();
         s.run_model.parameters.push_back({"known", known});
         s.plan.objective.logits = [&, known](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) + (in[1].length() == 3 ? 50 * known : Tensor::zeros({}));
         };
-        expected = "without its input;saved and loaded;";  // which it cannot be
+        expected = "without its input;";
     }
     SECTION("no causal mask") {
         s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
@@ -139,12 +141,6 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
         };
         expected = "padding;";
     }
-    SECTION("a weight that is not in the file") {
-        autograd::Tensor& w = s.run_model.state.back().tensor;
-        std::fill_n(w.mutable_data(), w.numel(), Real(0.5));  // whatever it is
-        w = w.clone();                                        // which loading fills, and not the model's
-        expected = "saved and loaded;";
-    }
     const std::string found = s.odd();
     INFO(s.all);
     CHECK(found == expected);
@@ -158,18 +154,6 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     CHECK(explained == odd);
 }
 
-TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
-    Subject s;
-    s.run_model.state.push_back(s.run_model.state[0]);  // two with one name cannot be saved
-    const std::string error = error_of([&] { s.odd(); });
-    INFO(error);
-    REQUIRE(contains(error, ": "));
-    const std::filesystem::path file = error.substr(0, error.find(": ")), own = file.parent_path();
-    CHECK_FALSE(std::filesystem::exists(file));
-    CHECK(own != std::filesystem::temp_directory_path());  // which others may write into
-    CHECK_FALSE(std::filesystem::exists(own));
-}
-
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {
     const Folder folder;
     const Words small = {"--check", "--d-model", "16", "--heads", "2", "--layers", "1"};
@@ -180,7 +164,7 @@ TEST_CASE("check: the programs ask, end with the answer, and leave nothing behin
     const Result well = run("reverse_task", with({"--save", folder / "run"}));
     INFO(well.out << well.err);
     CHECK(well.status == 0);
-    CHECK(std::count(well.out.begin(), well.out.end(), '\n') == 8);  // the last has a curve
+    CHECK(std::count(well.out.begin(), well.out.end(), '\n') == 7);  // the last has a curve
     CHECK(well.out.find("ODD") == std::string::npos);
     CHECK_FALSE(std::filesystem::exists(folder / "run"));
 
@@ -209,7 +193,7 @@ namespace {
 struct Told : Subject {
     Told() {
         run_model.parameters = {{"logit", logit}};
-        plan.learning_rate = 0.1;
+        learning_rate = 0.1;
         plan.objective.examples = [this](int64_t step) {
             asked = step;
             const auto texts = [](int32_t id) {
@@ -222,9 +206,9 @@ struct Told : Subject {
         };
         plan.objective.logits = [this](const auto& in, const nn::Mode&) {
             std::vector<Real> right;
-            for (int64_t i = 0; i < 16 * in[0].length() * 11; ++i)
+            for (int64_t i = 0; i < in[0].batch() * in[0].length() * 11; ++i)
                 right.push_back(Real(i % 11 == 4 + i / (11 * in[0].length()) % 2));
-            return logit * Tensor::from({16, in[0].length(), 11}, right);
+            return logit * Tensor::from({in[0].batch(), in[0].length(), 11}, right);
         };
         plan.objective.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
             return mode.training && training_loss
@@ -256,30 +240,12 @@ struct Told : Subject {
 
 }  // namespace
 
-TEST_CASE("check: a first loss may be half of what a guess costs, and 2.5 more", "[apps][check]") {
+TEST_CASE("check: a first loss may be 2.5 more than a guess costs", "[apps][check]") {
     const double guess = std::log(11.0);
-    for (const auto& [loss, is_odd] : {std::pair(0.51 * guess, false), std::pair(0.49 * guess, true),
-                                       std::pair(guess + 2.49, false), std::pair(guess + 2.51, true)}) {
+    for (const auto& [loss, is_odd] : {std::pair(guess + 2.49, false), std::pair(guess + 2.51, true)}) {
         Told s;
         s.costs(loss);
         CHECK(s.is_odd("first loss") == is_odd);
-    }
-    Told pretrained;
-    pretrained.plan.pretrained = true;
-    pretrained.costs(0.01);
-    CHECK_FALSE(pretrained.is_odd("first loss"));
-}
-
-TEST_CASE("check: without its input a loss may be 5 % below what is possible, and no more", "[apps][check]") {
-    for (const auto& [part, is_odd] : {std::pair(0.96, false), std::pair(0.94, true)}) {
-        Told s;
-        const auto told = s.plan.objective.loss;
-        s.plan.objective.loss = [&, of = part](const kit::Examples& e, const nn::Mode& mode) {
-            const std::vector<int32_t>& ids = e.inputs[0].ids();
-            const bool blank = std::count(ids.begin(), ids.end(), ids[0]) == std::ssize(ids);
-            return blank ? s.full(of * std::log(2.0)) : told(e, mode);  // of two answers
-        };
-        CHECK(s.is_odd("without its input") == is_odd);
     }
 }
 
@@ -289,7 +255,7 @@ TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a t
                                        std::pair(1.01e-9, false), std::pair(0.99e-9, true)}) {
         Told s;
         s.falls({1});  // and not after the lowest rate, 1e-6
-        s.plan.learning_rate = rate;
+        s.learning_rate = rate;
         CHECK(s.is_odd("learning rate") == is_odd);
         CHECK(contains(s.all, "the loss fell until 0.0000010\n"));
     }

@@ -310,7 +310,7 @@ TEST_CASE("generate train --lines: the longest line fits, and a tenth is held ou
     CHECK(held_out_of(10'049) == 1000);
 }
 
-TEST_CASE("generate train --lines --check: short lines begin alike, so none are known by heart",
+TEST_CASE("generate train --lines --check: short lines are known by heart, though some begin alike",
           "[apps][generate]") {
     const Folder folder;
     const std::string names =
@@ -319,7 +319,6 @@ TEST_CASE("generate train --lines --check: short lines begin alike, so none are 
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(contains(r.out, "ok   one batch by heart: loss "));
-    CHECK(contains(r.out, "; none can be below "));
 }
 
 TEST_CASE("generate train --lines selects the preset for names, unless another one is given",

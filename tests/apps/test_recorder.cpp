@@ -7,6 +7,7 @@
 #include "apps/kit/report.h"
 #include "apps/kit/run.h"
 #include "autograd/inspect.h"
+#include "tests/apps/shown.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -16,14 +17,6 @@ using namespace tests;      // NOLINT
 using autograd::Tensor;
 using autograd::Tokens;
 
-TEST_CASE("recorder: bytes as text", "[kit][page]") {
-    CHECK(kit::base64("") == "");
-    CHECK(kit::base64("f") == "Zg==");
-    CHECK(kit::base64("fo") == "Zm8=");
-    CHECK(kit::base64("foobar") == "Zm9vYmFy");  // RFC 4648, section 10
-    CHECK(kit::base64(std::string("\xff\x00\xfe", 3)) == "/wD+");
-}
-
 TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
           "[kit][page]") {
     const auto snapshot = [](const std::vector<autograd::Real>& values) {
@@ -31,8 +24,7 @@ TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no n
         const auto size = static_cast<int64_t>(values.size());
         plan.report_model.parameters = {{"w", nn::Parameter(Tensor::from({1, size}, values))}};
         kit::Recorder recorder(plan, 10);
-        CHECK(recorder.snapshot(0));
-        CHECK_FALSE(recorder.snapshot(0));  // there is one
+        recorder.snapshot(0);
         return recorder.lines();
     };
     const auto none = std::numeric_limits<autograd::Real>::quiet_NaN();
@@ -45,16 +37,14 @@ TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no n
     CHECK(contains(snapshot({3, 3}), R"(["w",3,3,3,0,[2,0,)"));
 }
 
-TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[kit][page]") {
+TEST_CASE("recorder: ten snapshots, most of them early", "[kit][page]") {
     const kit::RunPlan plan;
-    kit::Recorder whole(plan, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
-    for (const int64_t step : {0, 1, 4, 9})
-        CHECK(whole.after_step(step));
-    kit::Recorder resumed(plan, 81, whole.lines(), 4);
-    CHECK_FALSE(resumed.after_step(4));  // which it has; the one after step 9 will come again
-    for (int64_t step = 5; step <= 9; ++step)
-        CHECK(resumed.after_step(step) == (step == 9));
-    CHECK(resumed.lines() == whole.lines());
+    const kit::Recorder recorder(plan, 81);
+    std::vector<int64_t> due;
+    for (int64_t step = 0; step <= 81; ++step)
+        if (recorder.is_due(step))
+            due.push_back(step);
+    CHECK(due == std::vector<int64_t>{0, 1, 4, 9, 16, 25, 36, 49, 64, 81});
 }
 
 TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]") {
@@ -79,11 +69,11 @@ TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]
 TEST_CASE("recorder: the numbers of a matrix in bytes, from the lowest to the highest", "[kit][page]") {
     kit::RunPlan plan;
     plan.report_model.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
-    plan.report_model.tokens = {"<pad>", "a", "b"};
+    plan.report_model.names = {"<pad>", "a", "b"};
     kit::Recorder recorder(plan, 10);
-    CHECK(recorder.snapshot(0));
+    recorder.snapshot(0);
     // 1, 128, 255; 255, 1, 128
-    CHECK(contains(recorder.lines(), R"("labels":["a","b"],"vectors":["",2,2,"AYD//wGA"]})"));
+    CHECK(contains(recorder.lines(), R"("labels":["a","b"],"vectors":["",2,2,"0180ffff0180"]})"));
 }
 
 TEST_CASE("recorder: a page looks at the first 64 positions of a model with one stack", "[kit][page]") {
@@ -92,9 +82,8 @@ TEST_CASE("recorder: a page looks at the first 64 positions of a model with one 
     const models::LanguageModel model(config, autograd::Rng(1));
     const std::vector<int32_t> ids(70, 5);
     const kit::ReportModel report_model =
-        kit::report_model_of(model, {Tokens(1, 70, ids), Tokens(1, 3, {4, 5, 6})}, {"<pad>", "<sos>"});
-    CHECK(report_model.texts[0].source == kit::Labels(64, "5"));
-    CHECK(report_model.texts[1].source == kit::Labels{"4", "5", "6"});
+        kit::report_model_of(model, {Tokens(1, 70, ids)}, {"<pad>", "<sos>"});
+    CHECK(report_model.texts[0].ids() == std::vector<int32_t>(64, 5));
 }
 
 static const models::RunOptions kThousand = {.steps = 1000, .learning_rate = [](int64_t) { return 0.1; }};
@@ -163,4 +152,8 @@ TEST_CASE(
     CHECK(is_written(12));
     CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
+    // Where it cannot be written any more, the run says so, and goes on.
+    std::filesystem::remove(page);
+    std::filesystem::create_directory(page);
+    CHECK(contains(printed_by([&] { recorder.after_step(run, {.step = 12}); }), "page.html: "));
 }

@@ -359,8 +359,8 @@ TEST_CASE("a model that no memory holds is refused before it is built", "[apps][
         const Result r = tests::run(name, joined(words, {"--save", run}));
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(contains("\n" + r.err, "\n" + name + ": memory: weights at least "));
-        CHECK(r.err.ends_with(" MiB are available; fewer layers, or a smaller width, need less\n"));
+        CHECK(contains("\n" + r.err, "\n" + name + ": memory: at least "));
+        CHECK(r.err.ends_with(" MiB are available; a smaller model needs less, and so do smaller batches\n"));
         CHECK_FALSE(std::filesystem::exists(run));
     }
 }
@@ -562,7 +562,7 @@ TEST_CASE("runs: a batch too large for memory is refused before the first step, 
         const Result r = plaingrad::tests::run(name, joined(arguments, {"--save", run}));
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(contains(r.err, "a smaller --batch needs less\n"));
+        CHECK(contains(r.err, "; a smaller model needs less, and so do smaller batches\n"));
         CHECK(r.out.empty());
         CHECK_FALSE(std::filesystem::exists(run));
     }
@@ -591,7 +591,7 @@ TEST_CASE("runs: what the system allows a process limits its memory, too", "[app
                                            .c_str());
         INFO(content(said));
         CHECK(WEXITSTATUS(status) == 1);
-        CHECK(contains(content(said), "but only 512 MiB are available; a smaller --batch needs less\n"));
+        CHECK(contains(content(said), "but only 512 MiB are available; a smaller model needs less, "));
     };
     refused("ulimit -v 524288; ", "");  // KiB
     // The limit of a container, which is shown to a process as this file.

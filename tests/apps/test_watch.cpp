@@ -159,10 +159,11 @@ TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
     kit::RunPlan plan;
     const auto printed = [&] { return printed_by([&] { kit::print_memory(nowhere, parameters, plan); }); };
     CHECK(printed() == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB\n");
-    plan.frozen = 1e6;  // needs memory for the weight itself only
+    plan.report_model.parameters = {{"x", x},
+                                    {"frozen", Tensor::zeros({1'000'000})}};  // a weight, and no more
     CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
                                                       : "memory: weights 4 MiB, gradients 0, optimizer 0, "));
-    plan.frozen = 0;
+    plan.report_model.parameters.clear();
     plan.activations = 1e6;
     CHECK(contains(printed(), ", activations about 1: 1 MiB\n"));
     plan.activations = 1e18;
@@ -175,13 +176,15 @@ TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
     CHECK(contains(each, ", sums over parts 0, activations about 1: 1 MiB\n"));
 }
 
-TEST_CASE("plan: weights that are only used must fit into memory", "[kit]") {
-    CHECK_NOTHROW(kit::check_memory_to_open(1000));
+TEST_CASE("plan: a model must fit into memory", "[kit]") {
+    CHECK_NOTHROW(kit::check_memory(1000, 2));
     try {
-        kit::check_memory_to_open(1e18);
+        kit::check_memory(5e17, 2);
         FAIL("more memory than there is");
     } catch (const autograd::Error& error) {
-        CHECK(std::string(error.what()).starts_with("memory: weights 953,674,316,406 MiB, but only "));
+        CHECK(contains(error.what(),
+                       "memory: at least 953,674,316,406 MiB for 500,000,000,000,000,000 parameters, "
+                       "but only "));
         CHECK(contains(error.what(), " MiB are available; a smaller model needs less"));
     }
 }

@@ -200,7 +200,7 @@ void report(const std::string& bytes) {
         c == '\0' ? void(texts.emplace_back()) : void(texts.back() += c);
     texts.resize(4);
     check_page(texts[0], {texts[1], texts[2], texts[3]});
-    const kit::RunPlan plan = {.report_model = {.tokens = texts, .classes = texts}};
+    const kit::RunPlan plan = {.report_model = {.names = texts}};
     kit::Recorder recorder(plan, 9);
     const double seconds = static_cast<double>(bytes.size()) / 7;
     recorder.call(0, {texts, texts}, texts[3],

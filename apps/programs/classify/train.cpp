@@ -111,13 +111,17 @@ kit::Objective objective_of(const Labeller& l, const Settings& s,
 // What the page of --report shows: the attention of some texts, and which labels are confused.
 kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
-    std::vector<autograd::Tokens> texts;
+    std::vector<Labeller::Encoding> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
-        texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
-    kit::ReportModel s =
-        kit::report_model_of(l.model, texts, kit::token_names(l.tokenizer, l.model.config.vocabulary));
-    s.classes = l.labels;
-    s.answers = [&l, &shown] { return kit::Answers{{}, evaluate(l, shown).counts}; };
+        texts.push_back(l.encode(shown[i].text));
+    const auto pads = [&](const Labeller::Encoding& text) {
+        return std::count(text.ids.begin(), text.ids.end(), l.model.config.specials.pad) > 0;
+    };
+    if (std::any_of(texts.begin(), texts.end(), pads))
+        texts.resize(1);  // as among others a token that pads could not be told from padding
+    kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts),
+                                              kit::token_names(l.tokenizer, l.model.config.vocabulary));
+    s.answers = [&l, &shown] { return kit::Answers{{}, l.labels, evaluate(l, shown).counts}; };
     return s;
 }
 
@@ -197,8 +201,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     kit::Run run(folder, run_model_of(l, s, data), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
                   .report_model = report_model(l, corpus),
-                  .objective = objective_of(l, s, batch),
-                  .pretrained = !s.from.empty()});
+                  .objective = objective_of(l, s, batch)});
     while (run.next()) {
         run.learn();
         if (s.patience > 0 && run.validates())

@@ -199,9 +199,9 @@ models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
-    const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
-    kit::ReportModel s = kit::report_model_of(w.model, std::vector<Tokens>{text},
-                                              kit::token_names(w.tokenizer, w.model.config.vocabulary));
+    kit::ReportModel s =
+        kit::report_model_of(w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs,
+                             kit::token_names(w.tokenizer, w.model.config.vocabulary));
     s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }
@@ -238,11 +238,9 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
                              : ""));
     kit::Run run(folder, std::move(learns), run_options(s),
                  {.activations = kit::activation_bytes(w.model.config, s.batch * context),
-                  .frozen = static_cast<double>(parameters - trained),
                   .report_model = report_model(w, some[0]),
                   .objective = kit::objective_of(
-                      w.model, [&](int64_t step) { return kit::examples_of(batches(step)); }),
-                  .pretrained = s.is_further()});
+                      w.model, [&](int64_t step) { return kit::examples_of(batches(step)); })});
     kit::train(run, kit::batches_of(some, pad), kit::batches_of(s.is_further() ? some : all, pad));
     return w;
 }

@@ -187,14 +187,14 @@ private:
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
     kit::ReportModel report_model() {
         const Corpus& shown = validation ? *validation : corpus;
-        std::vector<models::Batch> texts;
+        std::vector<int64_t> first;
         std::vector<std::string> lines;
         for (int64_t i = 0; i < std::min<int64_t>(shown.size(), 3); ++i) {
-            texts.push_back(shown.batch({i}));
+            first.push_back(i);
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
-        const kit::Labels names = kit::token_names(tokenizer);
-        kit::ReportModel report_model = kit::report_model_of(model, texts, names, names);
+        kit::ReportModel report_model = kit::report_model_of(
+            model, kit::examples_of(shown.batch(first)).inputs, kit::token_names(tokenizer));
         report_model.answers = [this, lines] {
             kit::Labels all;
             for (const models::Translation& t : models::translate(model, tokenizer, lines, {.beam = 1}))
@@ -235,7 +235,6 @@ private:
     kit::RunPlan plan() {
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .report_model = report_model(),
                 .objective = objective()};
