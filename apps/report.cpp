@@ -42,8 +42,7 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("report", argc, argv, [] {
-        return kit::Commands{
-            {"", "makes a page that shows a training run, or compares several", main_program}};
-    });
+    return kit::run_program(
+        "report", argc, argv,
+        {{"", "makes a page that shows a training run, or compares several", main_program}});
 }

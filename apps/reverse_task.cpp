@@ -142,7 +142,7 @@ void main_program(kit::Options& options) {
     });
     const models::RunFolder folder("reverse_task", s.run, options);
     const Rng rng(static_cast<uint64_t>(s.seed)), choice = rng.fork("examples");
-    const models::Transformer model = kit::new_transformer(configure(s), rng.fork("model"));
+    const models::Transformer model = kit::new_model<models::Transformer>(configure(s), rng.fork("model"));
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     if (!train(model, s, held_out, folder))
         return;
@@ -172,9 +172,8 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("reverse_task", argc, argv, [] {
-        return kit::Commands{
-            {"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
-            kit::info_command("reverse_task", add_options)};
-    });
+    return kit::run_program(
+        "reverse_task", argc, argv,
+        {{"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
+         kit::info_command("reverse_task", add_options)});
 }

@@ -241,31 +241,30 @@ std::vector<Sequence> answers(const Model& model, const Tokens& questions, int64
 
 // ---------------------------------------------------------------------------------------- training and test
 
+// After little training, an answer may contain reserved ids.
+std::string symbol(int32_t id) {
+    return id < models::kFirstFreeId ? "?" : std::to_string(id - models::kFirstFreeId);
+}
+
 // What the page of --report shows: the attention of a question, with its answer if there is a decoder.
 template <class Model>
 kit::ReportModel report_model(const Model& model, const models::Batch& text) {
-    const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
-    const kit::Labels names = kit::token_names(model.config.vocabulary, name);
+    const kit::Labels names = kit::token_names(model.config.vocabulary, symbol);
     if constexpr (std::is_same_v<Model, models::Transformer>)
         return kit::report_model_of(model, {text}, names, names);
     else
         return kit::report_model_of(model, {text.src}, names);
 }
 
-// "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which
-// are printed as "?".
+// "0 2 1  ->  0 1 2", or "47 + 85 = 132".
 std::string example(const Sequence& question, const Sequence& answer, bool sum) {
-    const auto text = [&](auto begin, auto end) {
-        std::vector<std::string> symbols;
-        for (; begin != end; ++begin)
-            symbols.push_back(*begin < models::kFirstFreeId ? "?"
-                                                            : std::to_string(*begin - models::kFirstFreeId));
-        return models::listed(symbols, sum ? "" : " ");
+    const auto text = [&](const Sequence& ids) {
+        return models::listed(autograd::mapped(ids, symbol), sum ? "" : " ");
     };
     const auto begin = question.begin(), end = question.end();
-    return (sum ? text(begin, begin + 2) + " + " + text(begin + 2, end) + " = "
-                : text(begin, end) + "  ->  ") +
-           text(answer.begin(), answer.end());
+    return (sum ? text({begin, begin + 2}) + " + " + text({begin + 2, end}) + " = "
+                : text(question) + "  ->  ") +
+           text(answer);
 }
 
 // Returns how many answers are right, and prints two of them.
@@ -423,9 +422,8 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("tasks", argc, argv, [] {
-        return kit::Commands{
-            {"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
-            kit::info_command("tasks", add_options)};
-    });
+    return kit::run_program(
+        "tasks", argc, argv,
+        {{"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
+         kit::info_command("tasks", add_options)});
 }

@@ -254,8 +254,8 @@ void Options::parse(int argc, char** argv) {
     check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
                 " processes, but only training is shared out; start this command without mpirun");
     set_all(asked_, words);
-    check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_.argument, "; ", help,
-                "more");
+    check_usage(words.size() >= rest_count_.least || was_given("--resume"),
+                "an argument is missing: ", rest_.argument, "; ", help, "more");
     check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_.argument,
                 "; given: ", listed(words), words.empty() ? ";" : suggestion(words[0], commands), " ", help,
                 "more");

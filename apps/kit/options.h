@@ -118,7 +118,8 @@ public:
     // Other defaults, if a setting was given that asks for them.
     void defaults(Apply apply) { apply_preset_ = std::move(apply); }
     // Words beside the options, e.g. ("SYMBOL...", "a sequence to reverse", words). A checkpoint keeps them,
-    // except for this_call. To resume, some files can be given again: they take the place of the first ones.
+    // except for this_call. To resume, none need to be given, and some files can be given again: they take
+    // the place of the first ones.
     enum class Rest { this_call, names, files };
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
@@ -189,7 +190,7 @@ void run_command(const std::string& program, int argc, char** argv, const std::v
 // mpirun has started together, or in the only one. Of several, the first one speaks. If one of them fails, it
 // says so and all of them end. `join` makes the team.
 using Join = std::unique_ptr<nn::Team>();
-int run_program(const std::string& program, int argc, char** argv, Commands (*commands)(),
+int run_program(const std::string& program, int argc, char** argv, const Commands& commands,
                 Join& join = nn::join_team);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".

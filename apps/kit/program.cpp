@@ -124,7 +124,7 @@ static void check_same_command(const std::string& program, int argc, char** argv
     }
 }
 
-int run_program(const std::string& program, int argc, char** argv, Commands (*commands)(), Join& join) {
+int run_program(const std::string& program, int argc, char** argv, const Commands& commands, Join& join) {
     std::unique_ptr<nn::Team> team;
     bool all_end = false;  // of themselves: no error has stopped one of them
     const auto work = [&] {
@@ -140,7 +140,7 @@ int run_program(const std::string& program, int argc, char** argv, Commands (*co
         divide_processors(*team);
         check_same_command(program, argc, argv, *team);
         try {
-            run_command(program, argc, argv, commands(), *team);
+            run_command(program, argc, argv, commands, *team);
             return 0;
         } catch (const Ended& ended) {
             all_end = ended.status != 128 + SIGPIPE;

@@ -43,12 +43,9 @@ std::function<void(nn::Team&)> body;
 
 // A program of one command, with these words.
 int run_it(kit::Join& join = nn::join_team, Words words = {""}) {
-    return kit::run_program(
-        "program", static_cast<int>(words.size()), tests::pointers(words).data(),
-        [] {
-            return kit::Commands{{"", "does something", [](kit::Options& options) { body(*options.team); }}};
-        },
-        join);
+    return kit::run_program("program", static_cast<int>(words.size()), tests::pointers(words).data(),
+                            {{"", "does something", [](kit::Options& options) { body(*options.team); }}},
+                            join);
 }
 
 // How the first of two processes ends; with -1 if it has to end the other one, too.

@@ -57,7 +57,6 @@ void measure(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("bench_scaling", argc, argv, [] {
-        return kit::Commands{{"", "training steps in the processes that mpirun has started", measure}};
-    });
+    return kit::run_program("bench_scaling", argc, argv,
+                            {{"", "training steps in the processes that mpirun has started", measure}});
 }

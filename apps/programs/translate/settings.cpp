@@ -45,7 +45,7 @@ std::vector<std::string> two_files(const std::string& text) {
 void add_train_options(kit::Options& options, Settings& s) {
     kit::add_run_options(options, s.run);
     options.rest("SOURCE TARGET | TSV",
-                 "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
+                 "two files with a sentence on each line, or one with source<TAB>target", s.files, {1, 2},
                  kit::Options::Rest::files);
     options
         .add_files("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
