@@ -306,8 +306,11 @@ TEST_CASE("classify --patience validates after each epoch, however many steps it
     REQUIRE(r.status == 0);
     const Words rows = lines_of(content(model + "/log.csv"));
     REQUIRE(rows.size() == 1 + 15);  // 40 texts in batches of 8
-    for (std::size_t step = 1; step <= 15; ++step)
-        CHECK(fields(rows[step], ',').at(2).empty() == (step % 5 != 0));  // the validation loss
+    for (std::size_t step = 1; step <= 15; ++step) {
+        const std::string loss = fields(rows[step], ',').at(2);  // of validation
+        CHECK(loss.empty() == (step % 5 != 0));
+        CHECK((loss.empty() || (std::stod(loss) > 0 && std::stod(loss) < 1)));  // a guess costs ln 2
+    }
 }
 
 TEST_CASE("classify: unless it is told otherwise, 15 passes over all texts, and at least 300 steps",
