@@ -78,19 +78,15 @@ void talk(const Filler& f, int64_t n) {
 
 void fill_command(kit::Options& options) {
     std::vector<std::string> words;
-    std::string precision;
     int64_t n = 5;
     options.rest("MODEL [TEXT...]",
                  "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
                  {.min = 1});
     options.add("--n", "N", "words for each mask", n, {.min = 1, .max = 1000});
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
+    const Filler f = kit::open_given<Filler>(options, words);
     const std::vector<std::string> texts = kit::given_texts(words);
-    const Filler f = kit::open_model<Filler>(words[0], precision);
     for (std::size_t i = 0; i < texts.size(); ++i)
         print_answer(f, texts[i], join("text ", i + 1), n);
     if (texts.empty())
@@ -157,18 +153,13 @@ void train_command(kit::Options& options) {
     kit::TextTraining s;
     add_train_options(options, s);
     options.parse();
-    kit::check_fine_tuning(options, s.words, s.run);
+    kit::check_saves(s.run);
     const models::RunFolder folder("fill", s.run, options);
     const Filler f = kit::open_model<Filler>(s.words[0], s.run.precision);
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);
     const models::text::MaskingOptions masking = masking_of(f, s.words[0]);
-    std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, false, "");
-    for (kit::File& file : files) {
-        int64_t replaced = 0;
-        file.text = models::text::replace_invalid_utf8(file.text, replaced);
-        kit::report_replaced(file.name, replaced);
-    }
+    const auto files = kit::read_files({s.words.begin() + 1, s.words.end()}, false, false);
     const std::vector<kit::Text> lines = kit::texts_of(files, true);
     std::vector<Sequence> rows = pieces_of(f, lines, context, masking);
     const int64_t all = std::ssize(rows), learned = all * 9 / 10;
@@ -199,7 +190,7 @@ void train_command(kit::Options& options) {
         return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
     kit::Run run(
-        folder, kit::run_model_for_others(f.model, data, s.words[0], models::SavedModel(s.words[0]).config),
+        folder, kit::run_model_of(f, data, s.words[0]),
         kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
          .report_model = kit::report_model_of(f.model, {Tokens::padded({shown}, pad)},

@@ -142,7 +142,7 @@ void main_program(kit::Options& options) {
     });
     const models::RunFolder folder("reverse_task", s.run, options);
     const Rng rng(static_cast<uint64_t>(s.seed)), choice = rng.fork("examples");
-    const models::Transformer model = kit::new_transformer(configure(s), rng.fork("model"));
+    const models::Transformer model = kit::new_model<models::Transformer>(configure(s), rng.fork("model"));
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     if (!train(model, s, held_out, folder))
         return;

@@ -248,13 +248,13 @@ std::string symbol(int32_t id) {
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132".
 std::string example(const Sequence& question, const Sequence& answer, bool sum) {
-    const auto text = [&](auto begin, auto end) {
-        return models::listed(autograd::mapped(Sequence(begin, end), symbol), sum ? "" : " ");
+    const auto text = [&](const Sequence& ids) {
+        return models::listed(autograd::mapped(ids, symbol), sum ? "" : " ");
     };
     const auto begin = question.begin(), end = question.end();
-    return (sum ? text(begin, begin + 2) + " + " + text(begin + 2, end) + " = "
-                : text(begin, end) + "  ->  ") +
-           text(answer.begin(), answer.end());
+    return (sum ? text({begin, begin + 2}) + " + " + text({begin + 2, end}) + " = "
+                : text(question) + "  ->  ") +
+           text(answer);
 }
 
 // Returns how many answers are right, and prints two of them.

@@ -99,8 +99,9 @@ bool train(const models::Transformer& model, const WordPairs& corpus, const std:
         adam.step(run.rate(), gradient.scale * nn::clip_scale(gradient.norm, 1));
     }
     if (run.finish() && !run.losses.empty())
-        std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
-                  << kit::counted(s.epochs, "epoch") << '\n';
+        std::cout << "loss " << run.losses.front()
+                  << (folder.resumes() ? " at the resumed start, " : " at first, ") << run.losses.back()
+                  << " after " << kit::counted(s.epochs, "epoch") << '\n';
     return run.has_ended();
 }
 // --------------------------------------------------------------------------------------------------- test
@@ -141,7 +142,7 @@ void main_program(kit::Options& options) {
     const auto pairs = built_in ? models::text::pairs_of(kBuiltIn.at(s.pairs), "built in")
                                 : models::text::pairs_of(models::text::read_file(s.pairs), s.pairs);
     const WordPairs corpus(pairs, models::preset(s.preset).embeddings_tied, built_in ? "" : s.pairs);
-    const models::Transformer model = kit::new_transformer(
+    const models::Transformer model = kit::new_model<models::Transformer>(
         configure(s, corpus), autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     if (!train(model, corpus, models::text::fingerprint(pairs), s, folder))
         return;

@@ -44,17 +44,10 @@ void add_model_options(Options& options, PresetModel& m) {
 
 models::Config PresetModel::chosen() const {
     models::Config c = config;
+    check_heads(c.block.d_model, c.block.n_heads);
     c.n_decoder_layers = c.n_layers;
     c.block.positions = positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
     return c;
-}
-
-models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng) {
-    check_heads(config.block.d_model, config.block.n_heads);
-    check_memory(models::least_parameters(config));
-    models::Transformer model(config, rng);
-    announce(name(), nn::parameter_count(model), config.block.precision);
-    return model;
 }
 
 namespace {
@@ -116,8 +109,7 @@ models::Config new_config(const NewModel& s) {
 std::string all_text(const NewModel& s) {
     std::string text;
     for (const File& file :
-         read_files({s.words.begin() + 1, s.words.end()}, s.bytes,
-                    s.family == "bert" ? "" : "; --bytes reads any file"))  // each begins a line
+         read_files({s.words.begin() + 1, s.words.end()}, s.bytes, s.family != "bert"))  // each begins a line
         text += (text.empty() || text.ends_with('\n') ? "" : "\n") + file.text;
     check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
           s.words[1], ": there is no text to learn tokens from");
@@ -127,10 +119,8 @@ std::string all_text(const NewModel& s) {
 models::text::Tokenizer learn_tokens(const NewModel& s) {
     if (s.family != "bert")
         return models::text::learn_byte_pairs(all_text(s), s.vocabulary - 257);
-    int64_t replaced = 0, left_out = 0;
-    const std::string text = models::text::replace_invalid_utf8(all_text(s), replaced);
-    report_replaced(s.words.size() == 2 ? s.words[1] : "the files", replaced);
-    const auto tokenizer = models::text::learn_word_piece(text, s.vocabulary, &left_out);
+    int64_t left_out = 0;
+    const auto tokenizer = models::text::learn_word_piece(all_text(s), s.vocabulary, &left_out);
     if (left_out > 0)
         say(autograd::join(name(), ": words with one of the ", left_out,
                            " rarest characters are read as [UNK]; a larger --vocabulary has them all"));
@@ -208,12 +198,8 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     return options;
 }
 
-void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
-                       const models::RunSettings& run) {
-    const bool fresh = run.resume.empty();
-    check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; ", options.as_called(),
-                " --help shows more");
-    check_usage(!fresh || run.check || !run.save.empty(),
+void check_saves(const models::RunSettings& run) {
+    check_usage(run.check || !run.save.empty() || !run.resume.empty(),
                 "--save FOLDER is missing: the trained model is written there");
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/kit/options.h"
-#include "apps/kit/report.h"
+#include "apps/kit/run.h"
 #include "models/families/transformer.h"
 #include "models/runs/run.h"
 #include "models/saved.h"
@@ -25,9 +25,14 @@ struct PresetModel {
 void add_preset(Options& options, std::string& preset);  // the row of --preset
 void add_model_options(Options& options, PresetModel& m);
 
-// A model of these sizes, if there is memory to train it; says what it runs on. Throws UsageError for a width
-// that is no multiple of the heads.
-models::Transformer new_transformer(const models::Config& config, const autograd::Rng& rng);
+// A model of these sizes, if there is memory to train it; says what it runs on.
+template <class Model>
+Model new_model(const models::Config& config, const autograd::Rng& rng) {
+    check_memory(models::least_parameters(config));
+    Model model(config, rng);
+    announce(name(), nn::parameter_count(model), config.block.precision);
+    return model;
+}
 
 // The whole command `new FOLDER FILE...`: makes a folder as from Hugging Face, with a tokenizer that it
 // learns from the files, and a model with random weights. families: those that --family chooses from; the
@@ -58,16 +63,33 @@ Task open_model(const std::string& path, const std::string& precision = "", bool
     return task;
 }
 
-// The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
-void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
-                       const models::RunSettings& run);
+// The same for a command that computes with the model that the first of its words names: its last rows, and
+// its command line.
+template <class Task>
+Task open_given(Options& options, const std::vector<std::string>& words, bool packed = false) {
+    std::string precision;
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
+    return open_model<Task>(words[0], precision, packed);
+}
 
-// The model of a run that trains a folder from Hugging Face further: one for others, with the text files of
-// the folder `from`.
-template <class Model>
-models::RunModel run_model_for_others(const Model& model, const std::string& data, const std::string& from,
-                                      const models::hugging_face::ConfigJson& config) {
-    return models::run_model(model, config_of(model.config, config), data, models::read_text_files(from));
+// Throws UsageError for a run that would be for nothing: without a folder, and not only checked.
+void check_saves(const models::RunSettings& run);
+
+// The model of a run, with its tokenizer: a Writer's, say, that is new; or one that was opened in `from`.
+// That stays of the same family, and keeps what belongs to it.
+template <class Task>
+models::RunModel run_model_of(const Task& task, const std::string& data, const std::string& from) {
+    if constexpr (requires { task.config(); })
+        if (from.empty())
+            return models::run_model(task.model, task.config(), data,
+                                     {{"tokenizer.json", task.tokenizer.json()}});
+    models::SavedModel saved(from);
+    if constexpr (requires { task.labels; })
+        saved.config.labels = task.labels;
+    return models::run_model(task.model, config_of(task.model.config, saved.config), data,
+                             models::read_text_files(saved.folder));
 }
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".

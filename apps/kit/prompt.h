@@ -6,6 +6,7 @@
 #include <functional>
 #include <istream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/kit/report.h"
@@ -38,6 +39,28 @@ void for_each_line(std::istream& in, const std::string& name, const F& f,
         report_replaced(where, replaced);
         f(line, where);
     }
+}
+
+// f(lines) for lines that have come together, at most `most`. So no line waits for the next one: a user at a
+// terminal, or a program that sends a line and waits for its answer, gets it at once. Before an Error is
+// thrown, the lines before the one that is wrong are answered, too.
+template <class F>
+void for_lines_together(std::istream& in, const std::string& name, int64_t most, const F& f,
+                        models::text::InvalidUtf8 rule = models::text::InvalidUtf8::replace) {
+    std::vector<std::string> waiting;
+    const auto answer = [&] { f(std::exchange(waiting, {})); };
+    const auto add = [&](const std::string& line, const std::string&) {
+        waiting.push_back(line);
+        if (std::ssize(waiting) == most || in.rdbuf()->in_avail() <= 0)
+            answer();
+    };
+    try {
+        for_each_line(in, name, add, rule);
+    } catch (const autograd::Error&) {
+        answer();
+        throw;
+    }
+    answer();
 }
 
 // A line as the model reads it, and what it has never seen there.

@@ -69,22 +69,29 @@ struct Objective {
                    : nn::StepLoss{loss(part, mode), causal ? terms : without_padding(part.inputs[0]), terms};
     }
 };
+// label_smoothing: of an encoder-decoder or a classifier, where it learns; what is measured is the loss
+// itself.
 template <class Model, class ExamplesOf = Examples (*)(int64_t)>
-Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool causal = true) {
+Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool causal = true,
+                       double label_smoothing = 0) {
     const auto logits = [&model](const Objective::Inputs& in, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return model(in[0], in[1], mode);
+        else if constexpr (requires { model.logits(in, mode); })
+            return model.logits(in, mode);
         else
             return model(in[0], mode);
     };
     const Model* const of = &model;  // by this name, as a lambda must use all that it names
     const auto loss = [=](const Examples& e, const nn::Mode& mode) {
+        const autograd::CrossEntropyOptions options = {
+            .label_smoothing = mode.training ? static_cast<autograd::Real>(label_smoothing) : 0};
         if constexpr (std::is_same_v<Model, models::Transformer>)
-            return of->loss(e.inputs[0], e.inputs[1], e.targets, mode);
+            return of->loss(e.inputs[0], e.inputs[1], e.targets, mode, options);
         else if constexpr (requires { of->loss(e.inputs[0], e.targets, mode); })
             return of->loss(e.inputs[0], e.targets, mode);
         else
-            return cross_entropy(logits(e.inputs, mode), e.targets);
+            return cross_entropy(logits(e.inputs, mode), e.targets, options);
     };
     return {logits, loss, examples, causal};
 }

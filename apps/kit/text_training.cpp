@@ -5,6 +5,7 @@
 #include <iostream>
 #include <numbers>
 
+#include "apps/kit/prompt.h"
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
@@ -17,17 +18,22 @@ std::string name_of(const std::vector<File>& files) {
     return files.size() == 1 ? files[0].name : "the files";
 }
 
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, const std::string& advice) {
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, bool has_bytes) {
     std::vector<File> files;
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
         if (!bytes) {
             models::text::check_plain(text, name);
             check(text.find('\0') == std::string::npos, name,
-                  ": there is a NUL byte in this file: it is not text", advice);
+                  ": there is a NUL byte in this file: it is not text",
+                  has_bytes ? "; --bytes reads any file" : "");
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
         }
+        int64_t replaced = 0;
+        if (!has_bytes)
+            text = models::text::replace_invalid_utf8(text, replaced);
+        report_replaced(name, replaced);
         files.push_back({name, std::move(text)});
     }
     return files;
@@ -157,7 +163,7 @@ models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& ada
             .patience = t.patience};
 }
 
-bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end) {
+void train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end) {
     const auto measured = [&](const std::vector<Examples>& batches) {
         return measure(
             run.plan.objective, std::ssize(batches), [&](int64_t i) { return batches.begin()[i]; },
@@ -177,12 +183,11 @@ bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Ex
             run.validated(measured(held_out).nats);
     }
     if (!run.finish())
-        return false;
+        return;
     const Measured now = measured(at_end);
     std::cout << "held out, after: " << in_words(now) << '\n';
     if (now.nats > before)
         say("the held-out text is predicted worse than before; a lower --lr or fewer --steps may help");
-    return true;
 }
 
 }  // namespace plaingrad::kit

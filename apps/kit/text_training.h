@@ -13,13 +13,13 @@ namespace plaingrad::kit {
 using autograd::Tokens;
 using Sequence = std::vector<int32_t>;
 
-// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused, with
-// this advice.
+// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused.
+// has_bytes: whether the command has --bytes; without it, bytes that are not text become U+FFFD, and are
+// reported.
 struct File {
     std::string name, text;
 };
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes,
-                             const std::string& advice = "; --bytes reads any file");
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes, bool has_bytes = true);
 // What a message calls them: the file's name, or, of several, "the files".
 std::string name_of(const std::vector<File>& files);
 
@@ -90,7 +90,7 @@ void add_text_training(Options& options, TextTraining& t, const std::string& pie
 models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& adam);
 
 // Learns all steps, and says in words what text costs that is held out, before and after. at_end: what is
-// measured after the last step. Returns whether the run has come to its end.
-bool train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end);
+// measured after the last step.
+void train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end);
 
 }  // namespace plaingrad::kit

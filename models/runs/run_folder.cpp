@@ -77,9 +77,11 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, n
                                           resumes() ? "" : "; --parts sets the number"));
 }
 
-RunFolder::Made::~Made() {
-    for (const std::string& folder : folders)
+RunFolder::Held::~Held() {
+    for (const std::string& folder : made)
         rmdir(folder.c_str());  // only if it is empty
+    if (lock >= 0)
+        close(lock);
 }
 
 std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
@@ -87,14 +89,14 @@ std::string RunFolder::file(const std::string& name) const { return nn::checkpoi
 void RunFolder::lock() {
     if (!resumes_)
         make();
-    opened_.emplace(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const bool is_missing = *opened_ < 0 && (errno == ENOENT || errno == ENOTDIR);
-    check(*opened_ >= 0 || (resumes_ && is_missing), path,
+    held_.lock = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_missing = held_.lock < 0 && (errno == ENOENT || errno == ENOTDIR);
+    check(held_.lock >= 0 || (resumes_ && is_missing), path,
           ": this folder cannot be opened: ", std::generic_category().message(errno));
     // On a file system without locks it runs unlocked.
-    const bool is_taken = !is_missing && flock(*opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool is_taken = !is_missing && flock(held_.lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (is_taken)
-        made_.folders.clear();  // the folder is that run's
+        held_.made.clear();  // the folder is that run's
     check(!is_taken, path, ": another run is writing into this folder");
     check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
           ")");
@@ -106,9 +108,7 @@ void RunFolder::lock() {
     std::error_code none;
     const bool is_run = nn::checkpoint::exists(last());
     for (const std::string& name : nn::checkpoint::names_in(path, none))
-        check(!name.ends_with(".safetensors") && name != "log.csv" && name != "epochs.csv" &&
-                  name != "report.jsonl",
-              file(name),
+        check(!name.ends_with(".safetensors") && name != "log.csv" && name != "report.jsonl", file(name),
               is_run ? ": there is a run in this folder already; continue it with --resume, or give another"
                      : kOthers);
 }
@@ -117,7 +117,7 @@ void RunFolder::make() {
     std::error_code error, none;
     for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
          folder = folder.parent_path())
-        made_.folders.push_back(folder.string());
+        held_.made.push_back(folder.string());
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path, error), path, ": this folder cannot be made: ",
           fs::is_symlink(path, none) && !nn::checkpoint::exists(path)

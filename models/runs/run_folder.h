@@ -1,7 +1,6 @@
 // The folder of a training run: its files, and a lock, so that only one run writes there.
 #pragma once
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -86,13 +85,13 @@ private:
 
     nn::Team* team_;
     bool resumes_;
-    std::optional<nn::checkpoint::Descriptor> opened_ = {};
-    // The folders that did not exist, the innermost first. In the end those that are empty are removed: a
-    // refused run leaves no trace.
-    struct Made {
-        ~Made();
-        std::vector<std::string> folders = {};
-    } made_ = {};
+    // The lock, and the folders that did not exist, the innermost first. In the end those that are empty are
+    // removed: a refused run leaves no trace.
+    struct Held {
+        ~Held();
+        int lock = -1;
+        std::vector<std::string> made = {};
+    } held_ = {};
 };
 
 }  // namespace plaingrad::models

@@ -124,13 +124,11 @@ static WordCounts pieces_in(const Views& texts, const Tokenizer& tokenizer, doub
     return counts;
 }
 
-Tokenizer learn_pieces(const Views& texts, const PieceOptions& o, int64_t* how_many) {
+Tokenizer learn_pieces(const Views& texts, const PieceOptions& o) {
     const WordCounts words = words_of(texts, of_pieces(o, {}, {}));
     const Merges merges = o.bytes           ? learn_byte_merges(words, o.merges)
                           : o.codes.empty() ? learn_word_merges(words, o.merges)
                                             : merges_of(o, learn_word_merges(words, 0).symbols);
-    if (how_many != nullptr)
-        *how_many = std::ssize(merges.rules);
     if (o.bytes)
         return of_pieces(o, merges.symbols, merges.rules);
     // The vocabulary has the pieces that the texts are split into. With dropout, also those that they may be

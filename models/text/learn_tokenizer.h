@@ -28,9 +28,8 @@ struct PieceOptions {
                 codes_file = {};  // merges as learn-bpe writes them, of characters; "": they are learned
 };
 // Pieces of words by byte-pair encoding: of all languages together, so that names and numbers can be copied.
-// Throws Error for codes that cannot be read. merges: receives how many there are.
-Tokenizer learn_pieces(const std::vector<std::string_view>& texts, const PieceOptions& options,
-                       int64_t* merges = nullptr);
+// Throws Error for codes that cannot be read.
+Tokenizer learn_pieces(const std::vector<std::string_view>& texts, const PieceOptions& options);
 
 struct FeatureLearning {
     int64_t min_count = 2, pairs = 3;  // how often words and pairs must occur to get an id; pairs 0: none

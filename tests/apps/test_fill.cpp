@@ -436,19 +436,20 @@ TEST_CASE("fill train masks other tokens of a line in each step", "[apps][fill]"
 TEST_CASE("A run that trains a folder further keeps what belongs to the model before its first step",
           "[apps][hugging_face]") {
     const Folder from, to;
-    const auto model = write_bert<models::MaskedLanguageModel>(from);
+    write_bert<models::MaskedLanguageModel>(from);
+    const auto filler = models::Filler::load(from.path);
     kit::Options options({"fill"});
     models::RunSettings settings;
     settings.save = to / "run";
     const models::RunFolder folder("fill", settings, options);
-    const models::RunModel model_of_run =
-        kit::run_model_for_others(model, "", from.path, models::SavedModel(from.path).config);
+    const models::RunModel model_of_run = kit::run_model_of(filler, "", from.path);
     models::write_text_files(model_of_run.texts, folder.path);
     CHECK(content(to / "run/tokenizer.json") == models::text::Tokenizer::open(from.path).json());
     CHECK(content(to / "run/config.json") == content(from / "config.json"));
     // What is beside a checkpoint is the family's, and the checkpoint has our names.
     models::save_checkpoint(folder.last(), model_of_run.state);
-    CHECK(tests::hash(models::load_model<models::MaskedLanguageModel>(to / "run")) == tests::hash(model));
+    CHECK(tests::hash(models::load_model<models::MaskedLanguageModel>(to / "run")) ==
+          tests::hash(filler.model));
 }
 
 TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {

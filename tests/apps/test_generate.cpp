@@ -499,6 +499,11 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     CHECK(empty.status == 1);
     CHECK(contains(empty.err,
                    "generate: standard input: there is no prompt; --prompt '' writes without one\n"));
+    const Result wide = run("generate", {folder.path},
+                            {.input = std::string("\xff\xfe"
+                                                  "a\0",
+                                                  4)});
+    CHECK((wide.status == 1 && contains(wide.err, "generate: standard input: this file is UTF-16; convert")));
     refused(2, {"scroe", folder.path, "x"}, "did you mean score? ./apps/generate --help shows more");
     refused(1, {"scroe"}, "scroe: there is no such folder or file; did you mean score? `make tiny`");
     refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},

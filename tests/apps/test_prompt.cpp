@@ -256,15 +256,11 @@ TEST_CASE("prompt: translate run", "[apps][prompt]") {
     const Files f;
     REQUIRE(translate(f.train({"--lower-case", "--steps", "30", "--save", f.run})).status == 0);
     Talk t("translate", {"run", f.run});
-    const std::string seven = answer(t, "One Seven.");
-    CHECK(contains(seven, "read as: one seven.\n"));
-    CHECK(contains(seven, "unknown: n; :words"));  // not "did you mean n?", which is in the middle of words
+    CHECK(contains(answer(t, "One Seven."), "this line: the model has never seen 3 of 8 words or pieces"));
     CHECK(lines_of(answer(t, ":next")).size() == 5);
     CHECK(contains(answer(t, ":beam 2"), "<sos>"));
     CHECK(lines_of(answer(t, ":attention"))[0].find("<eos>") != std::string::npos);
-    const std::string once = answer(t, "☃");
-    CHECK(contains(once, "unknown: ☃; :words"));
-    CHECK_FALSE(contains(answer(t, "☃"), "unknown"));
+    CHECK(contains(answer(t, "☃"), "this line: the model has never seen any of these characters"));
     t.type("\x04");
     CHECK(t.status() == 0);
 }

@@ -228,7 +228,9 @@ TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps
                 three = found(kFrench, usual);
     REQUIRE((of_wide.size() == 5 && of_plain.size() == 5 && three.size() == 3));
     CHECK(of_wide != of_plain);
-    CHECK(found(again, wide) == of_wide);
+    const Result rest = toy_translate(joined(again, joined(wide, {"thank you"})));
+    CHECK(answers(rest) == of_wide);
+    CHECK(contains(rest.out, " at the resumed start, "));
     CHECK(found(again, plain) == of_plain);
     CHECK(found(again, usual) == three);  // the usual width: that of the first call is forgotten
 }

@@ -530,7 +530,7 @@ TEST_CASE("run: processes without a folder write nothing", "[models][run]") {
 
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {
     const Folder folder;
-    for (const char* name : {"log.csv", "epochs.csv", "report.jsonl", "epoch-1.safetensors"}) {
+    for (const char* name : {"log.csv", "report.jsonl", "epoch-1.safetensors"}) {
         const Folder other;
         other.write(name, "mine");
         CHECK(error_of([&] { RunFolder("p", {.save = other.path}); }) ==

@@ -2,7 +2,6 @@
 // and what it says about texts.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -85,14 +84,14 @@ Confusion evaluate(const models::Labeller& l, const std::vector<Example>& exampl
                    nn::Team& team = nn::alone());
 void print(const Confusion& c);  // to standard output
 
+std::vector<std::string> texts_of(const std::vector<Example>& examples);
+
 // Says on standard error how many texts are longer than the model reads, if any.
-void report_cuts(const models::Labeller& l, const std::vector<Example>& examples);
+void report_cuts(const models::Labeller& l, const std::vector<std::string>& texts);
 
 // Prints a line for each text: "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label
 // first.
-void predict(const models::Labeller& l, const std::vector<Example>& texts);
-// The same of all lines. What has come is answered before more is waited for.
-void predict_lines(const models::Labeller& l, std::istream& in, const std::string& name);
+void predict(const models::Labeller& l, const std::vector<std::string>& texts);
 
 // Labels what is typed (kit::converse).
 void talk(const models::Labeller& l);

@@ -6,7 +6,6 @@
 #include "apps/kit/prompt.h"
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/check.h"
-#include "autograd/base/text_stream.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 
@@ -38,17 +37,22 @@ Example parse_line(const std::string& line, const std::string& where) {
     return e;
 }
 
-}  // namespace
-
-std::vector<Example> read_examples(const std::string& path) {
+std::vector<Example> examples_of(std::string_view text, const std::string& path) {
     int64_t replaced = 0;
-    const auto lines = models::text::lines_of(models::text::read_file(path), path, &replaced);
+    const auto lines = models::text::lines_of(text, path, &replaced);
     std::vector<Example> examples;
     for (std::size_t i = 0; i < lines.size(); ++i)
         if (has_text(lines[i]))
             examples.push_back(parse_line(lines[i], autograd::join(path, ":", i + 1)));
-    check(!examples.empty(), path, ": there is no line with a label and a text in this file");
     kit::report_replaced(path, replaced);
+    return examples;
+}
+
+}  // namespace
+
+std::vector<Example> read_examples(const std::string& path) {
+    const std::vector<Example> examples = examples_of(models::text::read_file(path), path);
+    check(!examples.empty(), path, ": there is no line with a label and a text in this file");
     return examples;
 }
 
@@ -100,15 +104,9 @@ Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autog
 }
 
 Corpus built_in_corpus() {
-    Corpus corpus;
-    autograd::TextInput lines{std::string(requests)};
-    std::vector<Example>* part = &corpus.training;
-    for (std::string line; std::getline(lines, line);)
-        if (line.empty())
-            part = &corpus.held_out;
-        else
-            part->push_back(parse_line(line, "built in"));
-    return corpus;
+    const std::size_t gap = requests.find("\n\n");
+    return {examples_of(requests.substr(0, gap), "built in"),
+            examples_of(requests.substr(gap + 2), "built in")};
 }
 
 }  // namespace plaingrad::classify

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <utility>
+#include <iterator>
 
 #include "apps/kit/model.h"
 #include "apps/kit/program.h"
@@ -20,25 +20,23 @@ using models::Labeller;
 using models::text::has_text;
 
 Confusion evaluate(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
-    // For each text: which label was predicted, and -log p of its own. Each process reads some of the texts.
+    const std::size_t labels = l.labels.size();
+    // For each text: the probabilities of all labels. Each process reads some of the texts.
     const auto found = nn::shared_ranges(team, std::ssize(examples), [&](int64_t begin, int64_t end) {
         const std::vector<Example> some(examples.begin() + begin, examples.begin() + end);
-        const auto all = l.probabilities(autograd::mapped(some, &Example::text));
-        std::vector<double> pairs;
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            const std::vector<double>& p = all[i];
-            pairs.push_back(static_cast<double>(std::max_element(p.begin(), p.end()) - p.begin()));
-            pairs.push_back(-std::log(std::max(p[index_of(some[i], l.labels)], 1e-30)));
-        }
-        return pairs;
+        std::vector<double> all;
+        for (const std::vector<double>& p : l.probabilities(texts_of(some)))
+            all.insert(all.end(), p.begin(), p.end());
+        return all;
     });
-    Confusion c = {.labels = l.labels, .counts = {l.labels.size(), std::vector<int64_t>(l.labels.size())}};
+    Confusion c = {.labels = l.labels, .counts = {labels, std::vector<int64_t>(labels)}};
     for (std::size_t i = 0; i < examples.size(); ++i) {
+        const double* const p = found.data() + i * labels;
         const std::size_t label = index_of(examples[i], l.labels);
-        const auto predicted = static_cast<std::size_t>(found[2 * i]);
+        const auto predicted = static_cast<std::size_t>(std::max_element(p, p + labels) - p);
         ++c.counts[label][predicted];
         c.right += label == predicted ? 1 : 0;
-        c.loss += found[2 * i + 1];
+        c.loss -= std::log(std::max(p[label], 1e-30));
     }
     c.total = std::ssize(examples);
     c.loss /= static_cast<double>(c.total);
@@ -90,10 +88,13 @@ void print(const Confusion& c) {
     }
 }
 
-void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
-    const auto cut = std::count_if(examples.begin(), examples.end(), [&](const Example& e) {
-        return has_text(e.text) && l.encode(e.text).cut;
-    });
+std::vector<std::string> texts_of(const std::vector<Example>& examples) {
+    return autograd::mapped(examples, &Example::text);
+}
+
+void report_cuts(const Labeller& l, const std::vector<std::string>& texts) {
+    const auto is_cut = [&](const std::string& text) { return has_text(text) && l.encode(text).cut; };
+    const auto cut = std::count_if(texts.begin(), texts.end(), is_cut);
     if (cut > 0)
         std::cerr << join(kit::name(), ": texts of more than ",
                           l.tokenizer.max_words() > 0 ? join(l.tokenizer.max_words(), " words")
@@ -109,40 +110,19 @@ static std::string prediction(const std::vector<models::Label>& ranked) {
     return line;
 }
 
-void predict(const Labeller& l, const std::vector<Example>& texts) {
+void predict(const Labeller& l, const std::vector<std::string>& texts) {
     report_cuts(l, texts);
     std::vector<std::string> some;
-    for (const Example& e : texts)
-        if (has_text(e.text))
-            some.push_back(e.text);
+    std::copy_if(texts.begin(), texts.end(), std::back_inserter(some), has_text);
     const std::vector<std::vector<double>> all = l.probabilities(some);
     auto next = all.begin();
-    for (const Example& e : texts)
-        std::cout << (has_text(e.text) ? prediction(l.ranked(*next++)) : "") << '\n';
+    for (const std::string& text : texts)
+        std::cout << (has_text(text) ? prediction(l.ranked(*next++)) : "") << '\n';
     kit::flush_output();
 }
 
-void predict_lines(const Labeller& l, std::istream& in, const std::string& name) {
-    constexpr std::size_t kAtOnce = 256;
-    std::vector<Example> waiting;
-    const auto answer = [&] { predict(l, std::exchange(waiting, {})); };
-    try {
-        kit::for_each_line(in, name, [&](const std::string& line, const std::string& where) {
-            waiting.push_back({"", line, where});
-            if (waiting.size() == kAtOnce || in.rdbuf()->in_avail() <= 0)
-                answer();
-        });
-        answer();
-    } catch (const autograd::Error&) {
-        answer();  // to the lines before the one that is wrong
-        throw;
-    }
-}
-
 void talk(const Labeller& l) {
-    kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
-        predict(l, {{"", text, where}});
-    }};
+    kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string&) { predict(l, {text}); }};
     const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
     prompt.commands = {kit::attention_command(l.model, names, [&](const std::string& text) {
         const auto [ids, types, is_cut] = l.encode(text);

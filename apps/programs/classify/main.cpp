@@ -48,11 +48,7 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     const auto n = static_cast<int64_t>(examples.size());
     const int64_t count = s.validation.empty() ? std::min<int64_t>(500, n / 10)
                                                : kit::parse_integer("--validation", s.validation, {.max = n});
-    Corpus corpus = hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
-    if (const int64_t held_out = std::ssize(corpus.held_out); held_out < count && !s.validation.empty())
-        std::cerr << join(kit::name(), ": only ", held_out, " of ", count,
-                          " lines can be held out: each label needs a text to learn from\n");
-    return corpus;
+    return hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
 }
 
 void train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {
@@ -77,56 +73,40 @@ void train_on(const std::string& path, const Settings& s, const models::RunFolde
         print(evaluate(l, corpus.held_out, folder.team()));
 }
 
-// With --from: checks that nothing was given which the folder decides.
-void check_from(const kit::Options& options, const Settings& s) {
-    for (const char* name : {"--layers", "--heads", "--d-model", "--dropout", "--context", "--keep-case"})
-        kit::check_usage(s.from.empty() || !options.was_given(name), name,
-                         " is decided by the folder given to --from");
-}
-
 void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    if (s.run.resume.empty())
-        check_from(options, s);
+    for (const char* name : {"--layers", "--heads", "--d-model", "--dropout", "--context", "--keep-case"})
+        kit::check_usage(s.from.empty() || !options.was_given(name), name,
+                         " is decided by the folder given to --from");
     const models::RunFolder folder("classify", s.run, options);
     train_on(s.files.at(0), s, folder);
 }
 
 void predict_command(kit::Options& options) {
     std::vector<std::string> words;
-    std::string precision;
     options.rest("MODEL [TEXT...]",
                  "a saved model or a folder from Hugging Face; texts, otherwise the lines of standard input",
                  words, {.min = 1});
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    std::vector<Example> texts;
-    for (const std::string& text : kit::given_texts(words))
-        texts.push_back({"", text, join("text ", texts.size() + 1)});
-    const auto l = kit::open_model<models::Labeller>(words[0], precision);
-    if (!texts.empty())
-        predict(l, texts);
+    const auto l = kit::open_given<models::Labeller>(options, words);
+    const auto answer = [&](const std::vector<std::string>& texts) { predict(l, texts); };
+    if (words.size() > 1)
+        answer(kit::given_texts(words));
     else
-        kit::can_prompt() ? talk(l) : predict_lines(l, std::cin, "standard input");
+        kit::can_prompt() ? talk(l) : kit::for_lines_together(std::cin, "standard input", 256, answer);
 }
 
 void eval_command(kit::Options& options) {
     std::vector<std::string> words;
-    std::string precision;
     options.rest("MODEL FILE",
                  "a saved model or a folder from Hugging Face; lines of label<TAB>text, or label and text",
                  words, {2, 2});
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
-    const auto l = kit::open_model<models::Labeller>(words[0], precision);
+    const auto l = kit::open_given<models::Labeller>(options, words);
     const std::vector<Example> examples = read_examples(words[1]);
-    report_cuts(l, examples);
+    report_cuts(l, texts_of(examples));
     print(evaluate(l, examples));
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <iostream>
 
 #include "apps/kit/model.h"
@@ -94,20 +93,6 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
     return {l.inputs(texts), autograd::Tokens(std::ssize(labels), 1, labels)};
 }
 
-// Labels are smoothed only where a model learns: what is measured is the loss itself.
-kit::Objective objective_of(const Labeller& l, const Settings& s,
-                            const std::function<kit::Examples(int64_t step)>& batch) {
-    const auto logits = [&l](const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode) {
-        return l.logits(inputs, mode);  // (B, classes)
-    };
-    const auto loss = [&s, logits](const kit::Examples& e, const nn::Mode& mode) {
-        const double smoothing = mode.training ? s.label_smoothing : 0;
-        return autograd::cross_entropy(logits(e.inputs, mode), e.targets,
-                                       {.label_smoothing = static_cast<autograd::Real>(smoothing)});
-    };
-    return {.logits = logits, .loss = loss, .examples = batch, .causal = false};
-}
-
 // What the page of --report shows: the attention of some texts, and which labels are confused.
 kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
@@ -133,42 +118,25 @@ Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) 
     return l;
 }
 
-// The model that the settings describe. Throws UsageError if they contradict each other.
-models::Config configure(const Settings& s, int64_t vocabulary, int64_t classes) {
-    kit::check_heads(s.d_model, s.heads);
-    const auto dropout = static_cast<autograd::Real>(s.dropout);
-    return {.kind = models::Kind::classifier,
-            .vocabulary = vocabulary,
-            .max_length = models::text::kIdsPerWord * s.features.max_words,
-            .n_layers = s.layers,
-            .final_norm = true,
-            .block = {.d_model = s.d_model,
-                      .n_heads = s.heads,
-                      .d_ff = 2 * s.d_model,
-                      .norm = models::NormPlacement::pre,
-                      .dropout = {.embeddings = dropout, .sublayers = dropout},
-                      .precision = kit::precision_of(s.run.precision)},
-            .classes = classes,
-            .pooling = models::Pooling::mean};
-}
-
 Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
-    auto tokenizer =
-        models::text::learn_features(autograd::mapped(corpus.training, &Example::text), s.features);
-    const models::Config config = configure(s, tokenizer.size(), std::ssize(labels));
-    kit::check_memory(models::least_parameters(config));
-    Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
-                  std::move(tokenizer), labels};
-    kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.block.precision);
-    return l;
-}
-
-models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data) {
-    if (s.from.empty())
-        return models::run_model(l.model, l.config(), data, {{"tokenizer.json", l.tokenizer.json()}});
-    models::ConfigJson config = models::SavedModel(s.from).config;
-    config.labels = l.labels;
-    return kit::run_model_for_others(l.model, data, s.from, config);
+    kit::check_heads(s.d_model, s.heads);
+    auto tokenizer = models::text::learn_features(texts_of(corpus.training), s.features);
+    const auto dropout = static_cast<autograd::Real>(s.dropout);
+    const models::Config config = {.kind = models::Kind::classifier,
+                                   .vocabulary = tokenizer.size(),
+                                   .max_length = models::text::kIdsPerWord * s.features.max_words,
+                                   .n_layers = s.layers,
+                                   .final_norm = true,
+                                   .block = {.d_model = s.d_model,
+                                             .n_heads = s.heads,
+                                             .d_ff = 2 * s.d_model,
+                                             .norm = models::NormPlacement::pre,
+                                             .dropout = {.embeddings = dropout, .sublayers = dropout},
+                                             .precision = kit::precision_of(s.run.precision)},
+                                   .classes = std::ssize(labels),
+                                   .pooling = models::Pooling::mean};
+    return {kit::new_model<models::Classifier>(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
+            std::move(tokenizer), labels};
 }
 
 }  // namespace
@@ -178,8 +146,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
                                 kit::grouped(std::ssize(corpus.held_out)), " held out; ", l.labels.size(),
                                 " labels\n");
-    report_cuts(l, corpus.training);
-    report_cuts(l, corpus.held_out);
+    report_cuts(l, texts_of(corpus.training));
+    report_cuts(l, texts_of(corpus.held_out));
     return l;
 }
 
@@ -198,10 +166,10 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     const std::string data = models::text::fingerprint(texts, ids);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     const models::RunOptions options = run_options(s, corpus.training.size());
-    kit::Run run(folder, run_model_of(l, s, data), options,
+    kit::Run run(folder, kit::run_model_of(l, data, s.from), options,
                  {.activations = kit::activation_bytes(l.model.config, s.batch * longest),
                   .report_model = report_model(l, corpus),
-                  .objective = objective_of(l, s, batch)});
+                  .objective = kit::objective_of(l, batch, false, s.label_smoothing)});
     while (run.next()) {
         run.learn();
         if (s.patience > 0 && run.validates())

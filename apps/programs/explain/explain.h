@@ -1,12 +1,12 @@
-// What the lecture is made of: a tiny trained model, every value of a forward and a backward pass through it,
-// and the pages that show them.
+// What the lecture is made of: a tiny trained model, and every value of a forward and a backward pass through
+// it.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "apps/kit/picture.h"
 #include "models/batch.h"
 #include "nn/optim.h"
 
@@ -63,26 +63,6 @@ Values forward(const models::Transformer& model, const models::Batch& example);
 // changes the model. Throws Error unless the links and the graph of the whole model agree.
 void backward(Trained& trained, const models::Batch& example, Values& values);
 
-// ---- pages
-//
-// A step of the lecture as it is shown. Its words are in lecture.txt, which says where which numbers go:
-//
-//     # name: title
-//     {encoder.q 0 2 1}            in a line: row 2, column 1 of head 0; or words, {S} and {S 2}
-//     [q = encoder.q 0 | k = ...]  a line of matrices with titles; without a head, all of them
-//
-// Matrices stand side by side as far as 80 columns hold them.
-struct Step {
-    std::string name, title, text;
-};
-std::vector<Step> lecture_steps();
-
-// number: "7/29". Throws std::out_of_range for a name that the values do not have. With colour, the title is
-// bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
-std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
-
-// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End; q to
-// leave. Standard input and output must be a terminal, which is left as it was (see Keys).
-void turn_pages(const std::vector<std::string>& pages);
+extern const std::string_view lecture;  // lecture.txt, compiled in by the Makefile
 
 }  // namespace plaingrad::explain

@@ -1,5 +1,5 @@
+#include "apps/kit/report.h"
 #include "apps/programs/explain/explain.h"
-#include "autograd/base/list.h"
 #include "models/decoding/decoding.h"
 #include "nn/schedule.h"
 
@@ -40,10 +40,8 @@ Ids triple_of(int64_t n) {
 }
 
 std::vector<std::string> names_of(const Ids& ids) {
-    static const char* const specials[] = {"<pad>", "<sos>", "<eos>", "<unk>"};
-    return autograd::mapped(ids, [](int32_t id) {
-        return id < models::kFirstFreeId ? specials[id] : std::to_string(id - models::kFirstFreeId);
-    });
+    const auto digit = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
+    return kit::names_of(ids, kit::token_names(models::kFirstFreeId + 10, digit));
 }
 
 // Training ends when the running mean of the loss falls below 0.1. Later there would be almost no gradient

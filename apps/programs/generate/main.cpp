@@ -24,6 +24,7 @@ namespace {
 // socket could not be opened a second time, and a file would begin anew.
 std::string piped_prompt() {
     std::string text = models::text::read_file(stdin, "standard input");
+    models::text::check_plain(text, "standard input");
     text.resize(text.size() - (text.ends_with("\r\n") ? 2 : text.ends_with('\n') ? 1 : 0));
     check(!text.empty(), "standard input: there is no prompt; --prompt '' writes without one");
     return text;
@@ -103,39 +104,31 @@ void write_command(kit::Options& options) {
 
 void score_command(kit::Options& options) {
     std::vector<std::string> words;
-    std::string precision;
     bool bytes = false;
     int64_t stride = 0;
     options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.min = 2});
     options.add("--stride", "N", "tokens from one window to the next; 0: half of the model's context",
                 stride);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL", bytes);
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
-    const Writer w = kit::open_model<Writer>(words[0], precision, true);
+    const Writer w = kit::open_given<Writer>(options, words, true);
     const auto files = kit::read_files({words.begin() + 1, words.end()}, bytes || reads_bytes(words[0]));
     const int64_t context = w.model.config.max_length;
     kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);
     print_scores(w, files, stride > 0 ? stride : (context + 1) / 2);
 }
 
-// What the command line of a run that does not resume must say.
-void check_new(const kit::Options& options, const TrainSettings& s) {
-    if (!s.is_further())
-        return;
-    kit::check_fine_tuning(options, s.words, s.run);
-    for (const char* name : {"--lines", "--config", "--heads", "--d-model", "--dropout"})
-        kit::check_usage(!options.was_given(name), name, " is for a new model; ", s.words[0],
-                         " is one already");
-}
-
 void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    if (s.run.resume.empty())
-        check_new(options, s);
+    if (s.is_further() && s.run.resume.empty()) {
+        kit::check_usage(s.words.size() >= 2, "an argument is missing: MODEL FILE...; ", options.as_called(),
+                         " --help shows more");
+        kit::check_saves(s.run);
+        for (const char* name : {"--lines", "--config", "--heads", "--d-model", "--dropout"})
+            kit::check_usage(!options.was_given(name), name, " is for a new model; ", s.words[0],
+                             " is one already");
+    }
     const models::RunFolder folder("generate", s.run, options);
     const std::vector<kit::File> files =
         s.is_further()
@@ -152,8 +145,8 @@ void print_model(const std::string& path) {
     const Writer w = kit::open_model<Writer>(path);
     kit::print_sizes(path, nn::parameter_count(w.model));
     std::cout << "writes: " << described(w.usual.sampling) << ", at most "
-              << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")
-                                         : join(w.usual.max_tokens, " tokens"))
+              << (w.usual.max_length > 0 ? kit::counted(w.usual.max_length, "token") + " with the prompt"
+                                         : kit::counted(w.usual.max_tokens, "token"))
               << '\n';
 }
 

@@ -187,15 +187,6 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
     return parameters;
 }
 
-models::RunModel run_model_of(const Writer& w, const TrainSettings& s, const std::string& data) {
-    models::RunModel result =
-        s.is_further()
-            ? kit::run_model_for_others(w.model, data, s.words[0], models::SavedModel(s.words[0]).config)
-            : models::run_model(w.model, w.config(), data, {{"tokenizer.json", w.tokenizer.json()}});
-    result.parameters = learning(w.model, s.is_further() ? s.layers : 0);
-    return result;
-}
-
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
@@ -226,8 +217,10 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
     const auto pad = static_cast<int32_t>(w.model.config.vocabulary);  // no id of a text
     kit::Batches batches(corpus.training, w.lines, context, pad, s.batch,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
-    models::RunModel learns = run_model_of(
-        w, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training));
+    models::RunModel learns = kit::run_model_of(
+        w, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training),
+        s.is_further() ? s.words[0] : "");
+    learns.parameters = learning(w.model, s.is_further() ? s.layers : 0);
     const int64_t parameters = nn::parameter_count(w.model), trained = nn::parameter_count(learns.parameters);
     if (!s.is_further())
         kit::announce(kit::name(), parameters, w.model.config.block.precision);

@@ -2,7 +2,6 @@
 #include <iostream>
 
 #include "apps/kit/program.h"
-#include "apps/kit/text_training.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/list.h"
 #include "models/text/bleu.h"
@@ -50,13 +49,6 @@ Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const model
 int64_t Corpus::longest() const {
     const std::vector<int64_t> lengths = mapped(pairs_, longest_of);
     return *std::max_element(lengths.begin(), lengths.end());  // there is a pair
-}
-
-int64_t Corpus::target_tokens() const {
-    int64_t count = 0;
-    for (const models::Pair& pair : pairs_)
-        count += length_of(pair).target;
-    return count;
 }
 
 std::vector<std::vector<int64_t>> Corpus::batches(const models::text::BatchOptions& options) const {
@@ -110,18 +102,19 @@ Batches::Step Batches::operator()(int64_t step) {
         begin_epoch(from_.ended, from_.first);
     while (step >= first_ + steps())
         begin_epoch(options_.epoch + 1, first_ + steps());
-    const int64_t begin = (step - first_) * accumulate_, end = std::min(begin + accumulate_, per_epoch());
-    Step result = {{}, end == per_epoch()};
+    const int64_t begin = (step - first_) * accumulate_,
+                  end = std::min<int64_t>(begin + accumulate_, std::ssize(batches_));
+    Step result = {{}, end == std::ssize(batches_)};
     for (int64_t i = begin; i < end; ++i)
         result.batches.push_back(corpus().batch(batches_[static_cast<std::size_t>(i)]));
     return result;
 }
 
-double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
-                 int64_t batch_tokens) {
+kit::Measured measure(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
+                      int64_t batch_tokens) {
     const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
     const auto batch_of = [&](int64_t i) { return kit::examples_of(corpus.batch(batches.begin()[i])); };
-    return kit::measure(kit::objective_of(model), std::ssize(batches), batch_of, team).nats;
+    return kit::measure(kit::objective_of(model), std::ssize(batches), batch_of, team);
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,

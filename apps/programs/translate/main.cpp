@@ -4,17 +4,14 @@
 //     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <utility>
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
-#include "autograd/base/text_stream.h"
 #include "models/text/tokenizer/learn_merges.h"
 
 using namespace plaingrad;
@@ -30,28 +27,26 @@ struct PipeOptions {
     bool scores = false;  // the score and a tab before each translation
 };
 
-// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
-// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
-// the input. Throws Error for input that cannot be read.
+// Translates lines, and prints the translations. `name` is what messages call where they come from.
 class Pipe {
 public:
     Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
-        : translator_(translator), options_(options), name_(kit::as_line(name)) {}
+        : translator_(translator), options_(options), name_(name) {}
 
-    void operator()(std::istream& in) {
-        const auto add = [&](const std::string& line, const std::string&) {
-            lines_.push_back(line);
+    void operator()(const std::vector<std::string>& lines) {
+        for (const models::Translation& translation : translator_.translate(lines, options_.translation)) {
+            print(translation);
             ++read_;
-            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
-                write();
-        };
-        try {
-            kit::for_each_line(in, name_, add, rule_for(translator_.tokenizer.is_byte_level()));
-        } catch (const autograd::Error&) {
-            write();  // the lines before the one that is wrong
-            throw;
+            pieces_ += translation.pieces;
+            if (unknown_ == 0 && !translation.unknown.empty())
+                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", read_);
+            unknown_ += std::ssize(translation.unknown);
+            if (translation.cut)
+                std::cerr << join(name_, ":", read_, ": longer than ",
+                                  kit::counted(translator_.model.config.max_length - 1, "piece"),
+                                  ": the rest is left out\n");
         }
-        write();
+        kit::flush_output();
     }
 
     // Some unknown characters are normal. If all are unknown, the input is in another language.
@@ -65,27 +60,10 @@ public:
     }
 
 private:
-    // Translates the lines that were added.
-    void write() {
-        int64_t line = read_ - std::ssize(lines_);
-        const std::vector<std::string> lines = std::exchange(lines_, {});
-        for (const models::Translation& translation : translator_.translate(lines, options_.translation)) {
-            print(translation, line++);
-            pieces_ += translation.pieces;
-            if (unknown_ == 0 && !translation.unknown.empty())
-                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", line);
-            unknown_ += std::ssize(translation.unknown);
-            if (translation.cut)
-                std::cerr << join(name_, ":", line, ": longer than ", translator_.model.config.max_length - 1,
-                                  " pieces: the rest is left out\n");
-        }
-        kit::flush_output();
-    }
-
-    void print(const models::Translation& translation, int64_t line) const {
+    void print(const models::Translation& translation) const {
         for (const models::Translation::Candidate& c : translation.best) {
             if (options_.list)
-                std::cout << line << " ||| " << c.text << " ||| " << c.score;
+                std::cout << read_ << " ||| " << c.text << " ||| " << c.score;
             else if (options_.scores)
                 std::cout << c.score << '\t' << c.text;
             else
@@ -99,9 +77,7 @@ private:
     const models::Translator& translator_;
     const PipeOptions& options_;
     const std::string name_;
-    std::vector<std::string> lines_;    // to be translated
-    int64_t read_ = 0;                  // lines
-    int64_t pieces_ = 0, unknown_ = 0;  // of all lines
+    int64_t read_ = 0, pieces_ = 0, unknown_ = 0;  // how many lines; and what they had
     std::string first_unknown_;
 };
 
@@ -111,30 +87,20 @@ void talk(const models::Translator& translator, const PipeOptions& options) {
     const models::TranslationOptions& o = options.translation;
     kit::Prompt prompt = kit::prompt_of(translator.model, tokenizer, tokenizer,
                                         {.beam = o.beam, .alpha = o.alpha, .k = 0}, true);
-    prompt.read = [&](const std::string& line) {
-        const std::vector<int32_t> ids = tokenizer.encode(line);
-        const kit::Labels pieces = tokenizer.pieces(line);
-        kit::Reading reading = {tokenizer.decode(ids, {.unknown = pieces})};
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ids[i] == tokenizer.unknown())
-                reading.unknown.push_back(tokenizer.decode({ids[i]}, {.unknown = {pieces[i]}}));
-        return reading;
-    };
     prompt.answer = [&](const std::string& text, const std::string& where) {
-        autograd::TextInput line(text + '\n');
-        Pipe(translator, options, where)(line);  // what is unknown was told already
+        Pipe line(translator, options, where);
+        line({text});
+        line.report_unknown();
     };
     kit::converse(prompt);
 }
 
-void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown,
-                  std::string& precision) {
+void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown) {
     options.add("--beam", "N", "width of the beam; 1: greedy search", o.beam, {.min = 1, .max = 1000});
     options.add("--alpha", "X",
                 "length penalty: score = log p / length^X; 0: none; larger values favour longer sentences",
                 o.alpha, {.max = 10});
     options.add("--batch", "N", "sentences to translate at a time", o.batch, {.min = 1, .max = 1 << 16});
-    options.add_precision(precision);
     options.add("--unknown", "what to write for a word that the model has never seen", unknown,
                 {"copy", "mark"});
 }
@@ -144,7 +110,7 @@ void run_command(kit::Options& options) {
     PipeOptions pipe;
     std::string unknown = "copy", precision;
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
-    add_decoding(options, pipe.translation, unknown, precision);
+    add_decoding(options, pipe.translation, unknown);
     options.add("--n", "N",
                 "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
                 pipe.translation.n_best, {.min = 1, .max = 1000});
@@ -152,6 +118,7 @@ void run_command(kit::Options& options) {
     options.add("--align",
                 "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
+    options.add_precision(precision);
     options.add_threads();
     options.parse();
     kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n ", pipe.translation.n_best,
@@ -170,8 +137,10 @@ void run_command(kit::Options& options) {
         file.open(words[1], std::ios::binary);
         check(file.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
     }
-    Pipe lines(translator, pipe, is_file ? words[1] : "standard input");
-    lines(is_file ? file : std::cin);
+    const std::string name = kit::as_line(is_file ? words[1] : "standard input");
+    Pipe lines(translator, pipe, name);
+    kit::for_lines_together(is_file ? file : std::cin, name, 8 * pipe.translation.batch, std::ref(lines),
+                            rule_for(translator.tokenizer.is_byte_level()));
     lines.report_unknown();
 }
 
@@ -180,20 +149,17 @@ void run_command(kit::Options& options) {
 void score_command(kit::Options& options) {
     std::vector<std::string> words;
     models::TranslationOptions decoding;
-    std::string unknown = "copy", precision;
+    std::string unknown = "copy";
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
                  {2, 3});
-    add_decoding(options, decoding, unknown, precision);
-    options.add_threads();
-    options.parse();
+    add_decoding(options, decoding, unknown);
+    const auto [model, tokenizer, notes] = kit::open_given<models::Translator>(options, words);
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, tokenizer, notes] = kit::open_model<models::Translator>(words[0], precision);
     const ParallelText text =
         models::text::read_parallel({words.begin() + 1, words.end()}, rule_for(tokenizer.is_byte_level()));
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, tokenizer, model.config.specials, longest, true);
-    const double loss = mean_loss(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096));
-    std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
+    std::cout << kit::in_words(measure(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096))) << '\n'
               << measure_bleu(nn::alone(), model, tokenizer, corpus.sentences(), decoding).text << '\n';
 }
 

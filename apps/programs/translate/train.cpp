@@ -6,7 +6,6 @@
 #include "apps/kit/model.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
-#include "autograd/base/text_stream.h"
 #include "models/saved.h"
 #include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
@@ -17,17 +16,6 @@ namespace {
 using models::Transformer;
 
 // ------------------------------------------------------------------------------------- before the first step
-
-void check_settings(const Settings& s) {
-    kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.run.check,
-                     "--save FOLDER is missing: the trained model is written there");
-    kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
-                     s.batch_tokens);
-    kit::check_heads(s.d_model, s.heads);
-    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.codes.empty() && s.text.min_count == 1 &&
-                                       !s.text.tokenized),
-                     "--bpe-dropout, --codes, --min-count and --tokenized are for text, not for --bytes");
-}
 
 // Those to learn from and, if there are any, those of --validation.
 std::vector<ParallelText> read_texts(const Settings& s) {
@@ -50,73 +38,52 @@ Tokenizer learn_text(const Settings& s, const ParallelText& text) {
     std::vector<std::string_view> sentences;
     for (const SentencePair& pair : text.pairs)
         sentences.insert(sentences.end(), {pair.source, pair.target});
-    int64_t merges = 0;
-    Tokenizer tokenizer = models::text::learn_pieces(sentences, options, &merges);
-    std::string line = join("vocabulary: ", kit::grouped(tokenizer.size()));
-    if (s.codes.empty() && merges < options.merges)
-        line += join("; merges: only ", kit::grouped(merges), " of ", kit::grouped(options.merges),
-                     "; no other pair occurs twice");
-    std::cerr << line + '\n';
+    Tokenizer tokenizer = models::text::learn_pieces(sentences, options);
+    std::cerr << "vocabulary: " + kit::grouped(tokenizer.size()) + '\n';
     check(tokenizer.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
           options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
     return tokenizer;
 }
 
 models::Config model_config(const Settings& s, const models::text::Tokenizer& tokenizer) {
-    const auto rate = static_cast<autograd::Real>(s.dropout);
-    const int64_t vocabulary = tokenizer.size();
-    models::Specials specials;
+    models::Config config;
+    config.src_vocabulary = config.vocabulary = tokenizer.size();
+    config.max_length = s.context;
+    config.n_layers = config.n_decoder_layers = s.layers;
+    config.embeddings_tied = config.tied = true;
     if (tokenizer.is_byte_level())  // no text has these
-        specials.never.insert(specials.never.end(), {models::kUnk, static_cast<int32_t>(vocabulary) - 1});
-    return {.src_vocabulary = vocabulary,
-            .vocabulary = vocabulary,
-            .max_length = s.context,
-            .specials = specials,
-            .n_layers = s.layers,
-            .n_decoder_layers = s.layers,
-            .embeddings_tied = true,
-            .tied = true,
-            .block = {.d_model = s.d_model,
-                      .n_heads = s.heads,
-                      .d_ff = s.d_ff,
-                      .output_bias = false,
-                      .dropout = {.embeddings = rate, .sublayers = rate},
-                      .precision = kit::precision_of(s.run.precision)}};
+        config.specials.never.insert(config.specials.never.end(),
+                                     {models::kUnk, static_cast<int32_t>(tokenizer.size()) - 1});
+    const auto rate = static_cast<autograd::Real>(s.dropout);
+    config.block = {.d_model = s.d_model,
+                    .n_heads = s.heads,
+                    .d_ff = s.d_ff,
+                    .output_bias = false,
+                    .dropout = {.embeddings = rate, .sublayers = rate},
+                    .precision = kit::precision_of(s.run.precision)};
+    return config;
 }
 
 // -------------------------------------------------------------------------------------------------- the run
 
-constexpr const char* kSteps = "translate.steps";  // in the metadata of the model
-constexpr int64_t kBeam = 5;                       // of the translations that are measured at the end
+constexpr int64_t kBeam = 5;  // of the translations that are measured at the end
 
 // Loads the mean of models in files, in order, computed in double.
 void load_average(const std::vector<std::string>& files, const Transformer& into) {
     const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
-    std::vector<std::vector<double>> sums(parameters.size());
+    std::vector<std::vector<double>> sums;
+    for (const nn::NamedParameter& p : parameters)
+        sums.emplace_back(p.tensor.numel());
     for (const std::string& file : files) {
         models::load_weights(file, models::state_dict(into));
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-            const std::vector<autograd::Real> x = parameters[i].tensor.to_vector();
-            sums[i].resize(x.size());
-            for (std::size_t j = 0; j < x.size(); ++j)
-                sums[i][j] += static_cast<double>(x[j]);
-        }
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            for (std::size_t j = 0; j < sums[i].size(); ++j)
+                sums[i][j] += static_cast<double>(parameters[i].tensor.data()[j]);
     }
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-        autograd::Real* const mean = autograd::Tensor(parameters[i].tensor).mutable_data();
-        for (std::size_t j = 0; j < sums[i].size(); ++j)
-            mean[j] = static_cast<autograd::Real>(sums[i][j] / static_cast<double>(files.size()));
-    }
-}
-
-// The rows of epochs.csv up to this step: a run that is resumed repeats the later ones.
-std::string earlier_epochs(const std::string& file, int64_t done) {
-    std::string log = "epoch,step,training loss,validation loss,BLEU (greedy)\n", row;
-    autograd::TextInput rows(nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "");
-    for (std::getline(rows, row); std::getline(rows, row);)
-        if (const std::size_t step = row.find(',') + 1; std::atoll(row.c_str() + step) <= done)
-            log += row + '\n';
-    return log;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+        std::transform(sums[i].begin(), sums[i].end(), parameters[i].tensor.mutable_data(), [&](double sum) {
+            return static_cast<autograd::Real>(sum / static_cast<double>(files.size()));
+        });
 }
 
 class Learner {
@@ -127,21 +94,17 @@ public:
           files(read_texts(s)),
           tokenizer(folder.resumes() ? models::SavedModel(folder.last()).tokenizer()
                                      : learn_text(s, files[0])),
-          model(kit::new_transformer(model_config(s, tokenizer),
-                                     autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"))),
+          model(kit::new_model<Transformer>(model_config(s, tokenizer),
+                                            autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"))),
           corpus(corpus_of(files[0])),
           validation(files.size() > 1 ? std::optional(corpus_of(files[1])) : std::nullopt),
           run_(folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}), options(),
                plan()),
           batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
                    static_cast<uint64_t>(s.seed), run_.epoch) {
-        if (!folder.resumes())
-            return;
-        log_ = earlier_epochs(folder.file("epochs.csv"), run_.step());
-        for (const std::string& file : run_.has_ended()
-                                           ? std::vector<std::string>()
-                                           : files_of_epochs(run_.epoch.ended + 1, run_.epoch.ended))
-            nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
+        if (folder.resumes())
+            for (const std::string& file : files_of_epochs(run_.epoch.ended + 1, run_.epoch.ended))
+                nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
     }
 
     void operator()() {
@@ -150,23 +113,22 @@ public:
         while (run_.next()) {
             const Batches::Step step = batches_(run_.step());
             run_.learn(step.batches, [&](const models::Batch& batch, const nn::Mode& mode) {
-                return models::teacher_forcing(model, batch, mode, smoothing(mode));
+                return models::teacher_forcing(model, batch, mode,
+                                               static_cast<autograd::Real>(s.label_smoothing));
             });
             if (step.ends_epoch)
                 run_.end_epoch();
             if (!run_.validates())  // an epoch that the run's end cuts short counts as one
                 continue;
-            std::string measured = ",";
             if (validation) {
                 const double score = bleu({.beam = 1, .alpha = 0}).score;
                 run_.scores = {{"BLEU", score}};
-                const double loss = validation_loss();
-                measured = join(kit::number(loss, 4), ",", kit::number(score, 2));
+                const double loss = validation_loss().nats;
                 run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
                                           kit::number(run_.epoch.loss(), 4), "  validation ",
                                           kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
             }
-            keep_epoch(measured);
+            keep_epoch();
         }
         if (run_.ends())
             finish();
@@ -217,43 +179,26 @@ private:
                 .epochs = true};
     }
 
-    // Labels are smoothed only where the model learns: what is measured is the loss itself.
-    autograd::Real smoothing(const nn::Mode& mode) const {
-        return mode.training ? static_cast<autograd::Real>(s.label_smoothing) : 0;
-    }
-
-    kit::Objective objective() {
-        kit::Objective all = kit::objective_of(
-            model, [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); });
-        all.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
-            return model.loss(e.inputs[0], e.inputs[1], e.targets, mode,
-                              {.label_smoothing = smoothing(mode)});
-        };
-        return all;
-    }
-
     kit::RunPlan plan() {
+        const auto batch = [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); };
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
                 .report_model = report_model(),
-                .objective = objective()};
+                .objective = kit::objective_of(model, batch, true, s.label_smoothing)};
     }
 
     void print_epoch() const {
-        const int64_t batches = batches_.per_epoch();
-        // Of an epoch. The last step ends with the epoch, and may have fewer batches than the others.
-        const int64_t steps = (batches + s.accumulate - 1) / s.accumulate;
-        kit::say(join("an epoch: ", kit::counted(corpus.size(), "pair"), ", ",
-                      kit::counted(corpus.target_tokens(), "token"), " to predict, in ",
-                      kit::grouped(batches), batches == 1 ? " batch" : " batches", " of at most ",
-                      kit::grouped(s.batch_tokens), ", ", kit::counted(steps, "step"), "; all ",
-                      kit::counted(s.steps, "step"), " are ",
+        const int64_t steps = batches_.steps();
+        kit::say(join("an epoch: ", kit::counted(corpus.size(), "pair"), ", ", kit::counted(steps, "step"),
+                      "; all ", kit::counted(s.steps, "step"), " are ",
                       kit::counted((s.steps + steps - 1) / steps, "epoch")));
     }
 
     // All processes call these.
-    double validation_loss() const { return mean_loss(folder.team(), model, *validation, s.batch_tokens); }
+    kit::Measured validation_loss() const {
+        return measure(folder.team(), model, *validation, s.batch_tokens);
+    }
     Bleu bleu(const models::TranslationOptions& options) const {
         return measure_bleu(folder.team(), model, tokenizer, validation->sentences(), options);
     }
@@ -272,63 +217,45 @@ private:
         return all;
     }
 
-    // Logs an epoch and saves its model. Removes the models of epochs that are too old for the average.
-    void keep_epoch(const std::string& measured) {
+    // Saves an epoch's model. Removes the models of epochs that are too old for the average.
+    void keep_epoch() const {
         if (!folder.writes())
             return;
-        log_ += join(epoch(), ",", run_.step(), ",", kit::number(run_.epoch.loss(), 4), ",", measured, "\n");
         models::save_checkpoint(epoch_file(epoch()), run_.model.state);
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
-        nn::checkpoint::replace_file(folder.file("epochs.csv"), log_);
     }
 
-    // Whether the model of this step was saved already.
-    bool is_finished(const std::string& steps) const {
-        if (!nn::checkpoint::exists(folder.model()))
-            return false;
-        const nn::checkpoint::Metadata saved = nn::checkpoint::read(folder.model()).metadata();
-        return saved.contains(kSteps) && saved.at(kSteps) == steps;
-    }
-
-    // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or the
-    // model of the best validation where that is better, as in a short run, whose first epochs pull the
-    // average down.
-    // Files are process 0's; what is computed, all share.
+    // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or the model of the best validation
+    // where that is better, as in a short run, whose first epochs pull the average down. Files are process
+    // 0's; what is computed, all share.
     void finish() {
-        nn::Team& team = folder.team();
-        const std::string steps = std::to_string(run_.training.adam.steps());
-        if (nn::any(team, team.leads() && is_finished(steps)))
-            return;
-        std::string kept = team.leads() ? average_epochs() : "";
+        const bool leads = folder.team().leads();
+        const std::vector<std::string> epochs = files_of_epochs(epoch(), epoch());
+        if (leads)
+            load_average(epochs, model);
         run_.share_weights();
-        double loss = validation ? validation_loss() : 0;
+        kit::Measured loss = validation ? validation_loss() : kit::Measured();
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
-        if (loss >= best) {
-            if (team.leads())
+        std::string kept = "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
+        if (loss.nats >= best) {
+            if (leads)
                 models::load_weights(folder.best(), models::state_dict(model));
             run_.share_weights();
             kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept,
-                        " has ", loss);
-            loss = best;
+                        " has ", loss.nats);
+            loss.nats = best;
         } else if (run_.training.best_step > 0) {
-            kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
+            kept += join(": validation loss ", loss.nats, "; the best epoch, at ", of_step, ", has ", best);
         }
         if (folder.writes())
-            models::save_checkpoint(folder.model(), run_.model.state, {{kSteps, steps}});
+            models::save_checkpoint(folder.model(), run_.model.state);
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
-        if (!validation)
-            return;
-        std::cout << "validation loss " << loss << "\nbeam " << kBeam << ": " << bleu({.beam = kBeam}).text
-                  << '\n';
-    }
-
-    std::string average_epochs() const {
-        const std::vector<std::string> epochs = files_of_epochs(epoch(), epoch());
-        load_average(epochs, model);
-        return "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
+        if (validation)
+            std::cout << "validation: " << kit::in_words(loss) << "\nbeam " << kBeam << ": "
+                      << bleu({.beam = kBeam}).text << '\n';
     }
 
     const Settings& s;
@@ -338,7 +265,6 @@ private:
     const Transformer model;
     const Corpus corpus;
     const std::optional<Corpus> validation;
-    std::string log_ = earlier_epochs("", 0);
     kit::Run run_;
     Batches batches_;  // from the run's epoch on
 };
@@ -349,12 +275,16 @@ void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    if (s.run.resume.empty())
-        check_settings(s);
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
         throw kit::UsageError("--patience needs --validation, to see when the model stops improving");
     const models::RunFolder folder("translate", s.run, options);
-    check_settings(s);
+    kit::check_saves(s.run);
+    kit::check_usage(s.context <= s.batch_tokens, "--context ", s.context, " is more than --batch-tokens ",
+                     s.batch_tokens);
+    kit::check_heads(s.d_model, s.heads);
+    kit::check_usage(!s.text.bytes || (s.bpe_dropout == 0 && s.codes.empty() && s.text.min_count == 1 &&
+                                       !s.text.tokenized),
+                     "--bpe-dropout, --codes, --min-count and --tokenized are for text, not for --bytes");
     Learner{s, folder}();
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/options.h"
+#include "apps/kit/text_training.h"
 #include "models/batch.h"
 #include "models/runs/run.h"
 #include "models/text/learn_tokenizer.h"
@@ -58,8 +58,7 @@ public:
            int64_t longest, bool cuts = false);
 
     int64_t size() const { return std::ssize(pairs_); }
-    int64_t longest() const;        // in tokens, of both sides, <eos> included
-    int64_t target_tokens() const;  // tokens to predict
+    int64_t longest() const;  // in tokens, of both sides, <eos> included
     const std::vector<SentencePair>& sentences() const { return sentences_; }
 
     std::vector<std::vector<int64_t>> batches(const models::text::BatchOptions& options) const;
@@ -93,11 +92,11 @@ public:
         bool ends_epoch = false;
     };
     Step operator()(int64_t step);
-    int64_t per_epoch() const { return std::ssize(batches_); }  // of the present one
+    // Of the present epoch. The last one may have fewer batches.
+    int64_t steps() const { return (std::ssize(batches_) + accumulate_ - 1) / accumulate_; }
 
 private:
     const Corpus& corpus() const { return divided_ ? *divided_ : *corpus_; }
-    int64_t steps() const { return (per_epoch() + accumulate_ - 1) / accumulate_; }  // of the present epoch
     void begin_epoch(int64_t epoch, int64_t first);
 
     const Corpus* corpus_;
@@ -119,9 +118,9 @@ void train_command(kit::Options& options);
 
 // ---- measuring
 
-// Nats per token. team: the processes that share the work; all call it, and get the same result.
-double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
-                 int64_t batch_tokens);
+// The loss. team: the processes that share the work; all call it, and get the same result.
+kit::Measured measure(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
+                      int64_t batch_tokens);
 
 struct Bleu {
     double score = 0;

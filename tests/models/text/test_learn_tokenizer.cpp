@@ -146,9 +146,7 @@ TEST_CASE("learned pieces have ids in the order of their first occurrence", "[te
     const Tokenizer t = learn_pieces(kLowViews, {.merges = 5});
     CHECK(learned(t) ==
           Strings{"low</w>", "lo", "we", "r</w>", "n", "e", "west</w>", "w", "i", "d", "st</w>", "x</w>"});
-    int64_t merges = 0;
-    const Tokenizer all = learn_pieces(kLowViews, {.merges = 50}, &merges);
-    CHECK(merges == 13);
+    const Tokenizer all = learn_pieces(kLowViews, {.merges = 50});
     CHECK(learned(all) == Strings{"low</w>", "lower</w>", "newest</w>", "widest</w>", "x</w>"});
     CHECK(PieceOptions().merges == 8000);
 }
