@@ -24,9 +24,10 @@ enum class Cells { shades, numbers, both, small };
 // blue); if low is negative, blue over grey to yellow, which get lighter from end to end and so can be told
 // apart in print. Values beyond an end look like it; NaN is left empty.
 struct HeatMap {
-    std::string title = {};                  // above this grid; short
-    std::vector<std::string> rows, columns;  // labels; if the cells are small, only every n-th is written
-    std::vector<double> values;              // row after row
+    std::string title = {};  // above this grid; short
+    std::vector<std::string> rows = {},
+                             columns = {};  // labels; if the cells are small, only every n-th is written
+    std::vector<double> values;             // row after row
     std::string row_axis = {}, column_axis = {};  // what rows and columns are: "query", "key"
     double low = 0, high = 1;
     Cells cells = Cells::shades;

@@ -7,16 +7,16 @@
 table='room                    limit
 autograd                 3225
 autograd/kernels         3128
-nn                       1258
-nn/checkpoint            1350
-nn/parallel               456
-models                   2994
-models/hugging_face      1064
-models/text              3392
-apps                     6500
-product                 23367
-files                     235
-tests                   56638'
+nn                       1171
+nn/checkpoint            1211
+nn/parallel               443
+models                   2918
+models/hugging_face      1013
+models/text              3393
+apps                     6258
+product                 22760
+files                     233
+tests                   56546'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {
