@@ -25,9 +25,9 @@ enum class Cells { shades, numbers, both, small };
 // apart in print. Values beyond an end look like it; NaN is left empty.
 struct HeatMap {
     std::string title = {};  // above this grid; short
-    std::vector<std::string> rows = {},
-                             columns = {};  // labels; if the cells are small, only every n-th is written
-    std::vector<double> values;             // row after row
+    // Labels; if the cells are small, only every n-th is written.
+    std::vector<std::string> rows = {}, columns = {};
+    std::vector<double> values;  // row after row
     std::string row_axis = {}, column_axis = {};  // what rows and columns are: "query", "key"
     double low = 0, high = 1;
     Cells cells = Cells::shades;
