@@ -27,7 +27,7 @@ struct HeatMap {
     std::string title = {};  // above this grid; short
     // Labels; if the cells are small, only every n-th is written.
     std::vector<std::string> rows = {}, columns = {};
-    std::vector<double> values;  // row after row
+    std::vector<double> values;                   // row after row
     std::string row_axis = {}, column_axis = {};  // what rows and columns are: "query", "key"
     double low = 0, high = 1;
     Cells cells = Cells::shades;
