@@ -27,7 +27,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/families/transformer.h"

@@ -61,7 +61,9 @@ SavedModel::SavedModel(const std::string& path) : folder(path) {
         config = hugging_face::read_config(file("config.json"));
     for (const std::string& one : hugging_face::weight_files(path))
         files.push_back(nn::checkpoint::read(one));
-    where = files.size() == 1 ? files[0].path() : file("model.safetensors.index.json");
+    const std::string index = file("model.safetensors.index.json");
+    const bool is_listed = is_folder && exists(index) && !exists(file("model.safetensors"));
+    where = is_listed ? index : files[0].path();
     const bool of_ours = is_saved_here(files[0]);
     check_file(described, where, ": there is no config.json beside it, which says what these tensors are");
     check_file(of_ours || !is_ours(), where,
@@ -84,7 +86,7 @@ SavedModel::SavedModel(const std::string& path) : folder(path) {
     check_file(
         least_parameters(config) <= 2 * static_cast<double>(numbers) && config.n_layers + decoder <= tensors,
         where, ": the tensors are too few for the sizes in config.json; are both of the same model?");
-    if (is_folder && files.size() == 1 && where != file("model.safetensors"))
+    if (is_folder && !is_listed && where != file("model.safetensors"))
         config.notes.push_back("there is no model.safetensors; these are the weights of " + where);
 }
 

@@ -125,7 +125,10 @@ struct Check {
         bool equal = true;
         for (int64_t b = 1; b < all.size(0); ++b)
             equal = equal && all[b].to_vector() == all[0].to_vector();
-        return {equal ? "all examples get the same answer" : "the answers differ", equal};
+        return {all.size(0) < 2 ? "there is only one example"
+                : equal         ? "all examples get the same answer"
+                                : "the answers differ",
+                equal};
     }
 
     Answer future() {

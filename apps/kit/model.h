@@ -6,7 +6,6 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/run.h"
-#include "models/families/transformer.h"
 #include "models/runs/run.h"
 #include "models/saved.h"
 #include "models/text/tokenizer.h"

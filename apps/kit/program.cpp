@@ -11,7 +11,6 @@
 #include <iostream>
 #include <new>
 #include <set>
-#include <string_view>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <istream>
 #include <set>
 
 #include "apps/kit/keyboard.h"

@@ -154,12 +154,12 @@ void Recorder::snapshot(int64_t step) {
     nn::Probe seen;
     if (!model_.texts.empty())
         plan_.objective.logits(model_.texts, nn::Mode::eval(&seen));
+    const int64_t shown = model_.texts.empty() ? 0 : positions_that_fit(seen);
     for (const nn::NamedModule& m : model_.modules) {
         const Tensor* const value = seen.find(m);
         if (value == nullptr)
             continue;
         if (m.type.ends_with(kAttention)) {
-            const int64_t shown = positions_that_fit(seen);
             for (int64_t i = 0; i < value->size(0); ++i) {
                 Tensor w = slice((*value)[i], 1, 0, std::min(shown, value->size(2)));
                 w = slice(w, 2, 0, std::min(shown, value->size(3)));  // (H, T, S)

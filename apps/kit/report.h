@@ -82,7 +82,7 @@ private:
     const RunPlan& plan_;
     const ReportModel& model_;
     int64_t steps_;
-    std::string lines_, embedding_;  // embedding_: only the last one is kept
+    std::string lines_, embedding_;  // embedding_: of this call only the last one is kept
 };
 
 // The names of all ids below `size`: of the special ones, and name(id) of the others.

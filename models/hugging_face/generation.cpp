@@ -1,7 +1,5 @@
 #include "models/hugging_face/generation.h"
 
-#include <algorithm>
-
 #include "autograd/base/list.h"
 #include "models/hugging_face/families.h"
 #include "models/text/tokenizer/pipeline.h"

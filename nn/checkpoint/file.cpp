@@ -70,6 +70,9 @@ InputFile::InputFile(const std::string& path) : path_(path) {
     struct stat now = {};
     fstat(file_, &now);
     size_ = now.st_size;
+    constexpr std::string_view kPointer = "version https://git-lfs";  // of three lines
+    check_file(size_ > 1000 || !read(0, std::min<int64_t>(size_, std::ssize(kPointer))).starts_with(kPointer),
+               path, ": Git LFS has not fetched this file yet; `git lfs pull` does");
 }
 
 InputFile::~InputFile() { close(file_); }

@@ -338,8 +338,9 @@ std::string Json::nonempty_text() const {
 int64_t Json::between(int64_t least, int64_t most) const {
     expect(Kind::number, "a whole number");
     const std::optional<int64_t> number = parse_integer(value().text);
-    require(number && *number >= least && *number <= most, "must be a whole number from ", least, " to ",
-            most, ": got ", value().text);
+    const std::string bounds = least > INT64_MIN ? autograd::join(" from ", least, " to ", most) : "";
+    require(number && *number >= least && *number <= most, "must be a whole number", bounds, ": got ",
+            value().text);
     return *number;
 }
 

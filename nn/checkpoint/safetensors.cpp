@@ -13,6 +13,7 @@
 #include "autograd/base/list.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
+#include "autograd/weight.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -69,33 +70,42 @@ constexpr DType kDTypes[] = {{"BOOL", 1},
                              {"U64", 8}};
 constexpr std::string_view kOurs = kRealIsDouble ? "F64" : "F32";
 
-// What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by a
-// part of its name. (As the length of a header, these bytes would be beyond the limit, or next to it.)
+constexpr const char* kAdapter =
+    "an adapter (LoRA), which only changes another model; merge the two in Python: "
+    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW)";
+constexpr const char* kTorch =
+    "in torch.save's format; convert it in Python, with the class that config.json names: "
+    "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(NEW), or a state_dict alone: "
+    "safetensors.torch.save_file(state_dict, \"...\")";
+constexpr const char* kTensorFlow =
+    "in a format of TensorFlow or Flax; take the model's model.safetensors, if there is one, or convert it "
+    "in Python with transformers 4: transformers.CLASS.from_pretrained(FOLDER, from_tf=True)"
+    ".save_pretrained(NEW); from_flax=True for .msgpack";
+constexpr const char* kHtml = "an HTML page, not the file that it is about; download that file";
+// What is often taken for a file that is read here. A file is known by its first bytes, one in a folder by
+// the end of its name. (As the length of a header, these bytes would be beyond the limit, or next to it.)
 struct Foreign {
-    std::string_view begin, part;  // "": none
+    std::string_view begin, end;  // "": none
     const char* what;
 };
 constexpr Foreign kForeign[] = {
-    {"", "adapter_", "an adapter (LoRA), which only changes another model"},
-    {"GGUF", ".gguf", "a file of llama.cpp"},
-    {"PK\x03\x04", ".bin", "in torch.save's format"},  // Portuguese texts, too, have names with .pt
-    {"\x80\x02\x8a\x0a", ".pth", "in torch.save's format"},
-    {"", ".ckpt", "in a format of PyTorch or TensorFlow"},
-    {"\x89HDF", ".h5", "in a format of TensorFlow"},
-    {"", ".msgpack", "in a format of Flax"},
-    {"<!DO", "", "an HTML page, not the file that it is about"},
-    {"<!do", "", "an HTML page, not the file that it is about"},
-    {"<htm", "", "an HTML page, not the file that it is about"},
-    {"version ", "", "a pointer of Git LFS, in place of which `git lfs pull` fetches the file"},
-    {"", ".safetensors", "not called model.safetensors, nor is there a model.safetensors.index.json with it"},
+    {"", "adapter_config.json", kAdapter},
+    {"", "adapter_model.safetensors", kAdapter},
+    {"", "adapter_model.bin", kAdapter},
+    {"GGUF", ".gguf", "a file of llama.cpp; take the folder that it was made from, with model.safetensors"},
+    {"PK\x03\x04", ".bin", kTorch},  // Portuguese texts, too, have names with .pt
+    {"\x80\x02\x8a\x0a", ".bin.index.json", kTorch},
+    {"", ".pth", kTorch},
+    {"", ".ckpt", kTorch},
+    {"\x89HDF", ".h5", kTensorFlow},
+    {"", ".msgpack", kTensorFlow},
+    {"<!DO", "", kHtml},
+    {"<!do", "", kHtml},
+    {"<htm", "", kHtml},
+    {"", ".safetensors",
+     "not called model.safetensors, nor listed by a model.safetensors.index.json; if it is one of several, "
+     "download that index, too; if it is the whole model, rename it"},
 };
-constexpr const char* kInstead =
-    "; needed is the model.safetensors of the whole model (or of one in several files each, and "
-    "model.safetensors.index.json): download it, or make it in Python, with the class that config.json "
-    "names: transformers.CLASS.from_pretrained(FOLDER).save_pretrained(NEW), in transformers 4 with "
-    "from_tf=True for .h5, from_flax=True for .msgpack; of an adapter: "
-    "peft.AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW); "
-    "of a state_dict: safetensors.torch.save_file(state_dict, \"...\")";
 
 int64_t header_length(const InputFile& file, const std::string& where) {
     const std::string bytes = file.read(0, std::min<int64_t>(file.size(), kLengthBytes));
@@ -165,8 +175,8 @@ void check_layout(const std::vector<Entry>& in_order, int64_t data_bytes, const 
 void refuse_foreign(const std::string& path, std::string_view begin, std::string_view name) {
     for (const Foreign& other : kForeign)
         check_file((other.begin.empty() || !begin.starts_with(other.begin)) &&
-                       (other.part.empty() || name.find(other.part) == name.npos),
-                   path, ": this is ", other.what, kInstead);
+                       (other.end.empty() || !name.ends_with(other.end)),
+                   path, ": this is ", other.what);
 }
 
 std::string without_wrappers(std::string name) {
@@ -225,6 +235,8 @@ Tensor SafeTensors::tensor(std::string_view name) const {
     check_file(entry != nullptr, path_, ": there is no tensor ", shown(name));
     check_file(entry->dtype->convert != nullptr, path_, ": tensor ", shown(name),
                " must hold floating-point numbers: its dtype is ", entry->dtype->name);
+    check_file(entry->shape.size() <= Shape::kMaxRank, path_, ": tensor ", shown(name), " has ",
+               entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
     copy(*entry, 0, out.numel(), out.mutable_data());
     return out;
@@ -262,7 +274,8 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
         header.emplace_back("__metadata__", JsonText::object({metadata.begin(), metadata.end()}));
     int64_t end = 0;
     for (const auto& [name, entry] : sorted) {
-        entry->tensor.data();  // throws if it is empty, or packed
+        check(entry->tensor.defined() && !autograd::is_packed(entry->tensor), path, ": tensor ", shown(name),
+              " is empty, or packed, for computing only; load the model again without packing to save it");
         const std::vector<int64_t> shape = sizes_of(*entry);
         const int64_t begin = end;
         end += std::accumulate(shape.begin(), shape.end(), int64_t{sizeof(Real)}, std::multiplies<>());

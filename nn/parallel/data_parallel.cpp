@@ -108,11 +108,7 @@ Rng rng_of(const Rng& step, const StepPart& at) {
 }
 
 Gradients::Gradients(const std::vector<NamedParameter>& parameters, Team& team, int64_t parts)
-    : learning_(unique_parameters(parameters)),
-      team_(team),
-      parts_(parts),
-      is_whole_(parts == 1),
-      sums_(new PartSums(parts)) {
+    : learning_(parameters), team_(team), parts_(parts), is_whole_(parts == 1), sums_(new PartSums(parts)) {
     check(parts >= 1, "[Gradients] a batch must be cut into at least one part: got ", parts);
     check(team.size() <= parts, "[Gradients] ", team.size(), " processes need at least as many parts: got ",
           parts);

@@ -121,8 +121,8 @@ struct PartSums;
 // The gradients of one step, which begin as zeros: backward of each loss, then their sum.
 class Gradients {
 public:
-    // Of a batch that a team shares in so many parts. The team outlives it. Throws Error for more processes
-    // than parts.
+    // Of a batch that a team shares in so many parts. parameters: each once, as an optimizer has them. The
+    // team outlives this. Throws Error for more processes than parts.
     Gradients(const std::vector<NamedParameter>& parameters, Team& team = alone(), int64_t parts = 1);
 
     // at: the own parts in order, each with all of its batches. Parts without rows may be left out. Throws

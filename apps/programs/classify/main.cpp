@@ -48,7 +48,11 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     const auto n = static_cast<int64_t>(examples.size());
     const int64_t count = s.validation.empty() ? std::min<int64_t>(500, n / 10)
                                                : kit::parse_integer("--validation", s.validation, {.max = n});
-    return hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
+    Corpus corpus = hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
+    if (const int64_t held_out = std::ssize(corpus.held_out); held_out < count && !s.validation.empty())
+        kit::say(join("only ", held_out, " of ", kit::counted(count, "line"),
+                      " can be held out: each label needs a text to learn from"));
+    return corpus;
 }
 
 void train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {

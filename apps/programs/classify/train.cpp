@@ -99,11 +99,6 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     std::vector<Labeller::Encoding> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.encode(shown[i].text));
-    const auto pads = [&](const Labeller::Encoding& text) {
-        return std::count(text.ids.begin(), text.ids.end(), l.model.config.specials.pad) > 0;
-    };
-    if (std::any_of(texts.begin(), texts.end(), pads))
-        texts.resize(1);  // as among others a token that pads could not be told from padding
     kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts),
                                               kit::token_names(l.tokenizer, l.model.config.vocabulary));
     s.answers = [&l, &shown] { return kit::Answers{{}, l.labels, evaluate(l, shown).counts}; };

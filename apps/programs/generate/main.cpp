@@ -46,7 +46,7 @@ void add_sampling(kit::Options& options, models::WritingOptions& o) {
 
 // What was given, and the rest as the model's folder has it.
 void choose(kit::Options& options, models::WritingOptions& writing, const models::WritingOptions& usual) {
-    options.defaults([&](const kit::Options& given) {
+    options.defaults([&writing, usual](const kit::Options& given) {
         writing = usual;
         if (given.was_given("--tokens"))
             writing.max_length = 0;

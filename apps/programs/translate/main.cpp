@@ -50,10 +50,12 @@ public:
     }
 
     // Some unknown characters are normal. If all are unknown, the input is in another language.
-    void report_unknown() const {
+    void check_known() const {
         check(unknown_ == 0 || unknown_ < pieces_, name_,
               ": the model has never seen any of these characters; is this the language that it learned "
               "from?");
+    }
+    void report_unknown() const {
         if (unknown_ > 0)
             std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
                               " words or pieces of words, first ", first_unknown_, "\n");
@@ -141,6 +143,7 @@ void run_command(kit::Options& options) {
     Pipe lines(translator, pipe, name);
     kit::for_lines_together(is_file ? file : std::cin, name, 8 * pipe.translation.batch, std::ref(lines),
                             rule_for(translator.tokenizer.is_byte_level()));
+    lines.check_known();
     lines.report_unknown();
 }
 

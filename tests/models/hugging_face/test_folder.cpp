@@ -451,7 +451,7 @@ TEST_CASE("hugging face folder: without config.json, what is there instead is na
     const auto error = [](const std::string& path) {
         return error_of([&] { const SavedModel opened(path); });
     };
-    CHECK(error(folder.path).starts_with(file + ": this is a file of llama.cpp; needed is"));
+    CHECK(error(folder.path).starts_with(file + ": this is a file of llama.cpp; take"));
     CHECK(error(file).starts_with(file + ": this is a file of llama.cpp"));
     CHECK(contains(error(none), "none: there is no such folder or file"));
     const Spoiled s;

@@ -270,26 +270,22 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
             ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json");
     folder.write("pytorch_model.bin", "");
     CHECK(contains(error(),
-                   "pytorch_model.bin: this is in torch.save's format; needed is the model.safetensors"));
-    for (const char* const advice :
-         {"with the class that config.json names: "
-          "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(NEW)",
-          "from_tf=True for .h5, from_flax=True for .msgpack", "merge_and_unload().save_pretrained(NEW)",
-          "safetensors.torch.save_file(state_dict, \"...\")"})
-        CHECK(contains(error(), advice));
+                   "pytorch_model.bin: this is in torch.save's format; convert it in Python, with the "
+                   "class that config.json names: "
+                   "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(NEW)"));
 
     std::filesystem::remove(folder / "pytorch_model.bin");
     // What is there instead, and what to do, in one line.
     const std::pair<const char*, const char*> others[] = {
-        {"adapter_model.safetensors", "this is an adapter (LoRA), which only changes another model; needed"},
-        {"adapter_config.json", "this is an adapter (LoRA), which only changes another model; needed"},
-        {"model-q4.gguf", "this is a file of llama.cpp; needed"},
-        {"consolidated.00.pth", "this is in torch.save's format; needed"},
-        {"tf_model.h5", "this is in a format of TensorFlow; needed"},
-        {"flax_model.msgpack", "this is in a format of Flax; needed"},
-        {"epoch.ckpt", "this is in a format of PyTorch or TensorFlow; needed"},
+        {"adapter_model.safetensors", "this is an adapter (LoRA), which only changes another model; merge"},
+        {"adapter_config.json", "this is an adapter (LoRA), which only changes another model; merge"},
+        {"model-q4.gguf", "this is a file of llama.cpp; take the folder"},
+        {"consolidated.00.pth", "this is in torch.save's format; convert it"},
+        {"tf_model.h5", "this is in a format of TensorFlow or Flax; take"},
+        {"flax_model.msgpack", "from_flax=True for .msgpack"},
+        {"epoch.ckpt", "this is in torch.save's format; convert it"},
         {"model.fp16.safetensors", "this is not called model.safetensors"},
-        {"model-00001-of-00002.safetensors", "nor is there a model.safetensors.index.json with it"},
+        {"model-00001-of-00002.safetensors", "if it is one of several, download that index, too"},
     };
     for (const auto& [name, advice] : others) {
         const Folder other;

@@ -153,9 +153,7 @@ TEST_CASE("json: whole numbers", "[nn][checkpoint][json]") {
     CHECK(error_of([&] { count("8", 7); }) == "f.json: must be a whole number from 0 to 7: got 8");
     for (const std::string large :
          {"9223372036854775808", "-9223372036854775809", "100000000000000000000000"})
-        CHECK(error_of([&] { integer(large); }) ==
-              "f.json: must be a whole number from -9223372036854775808 to 9223372036854775807: got " +
-                  large);
+        CHECK(error_of([&] { integer(large); }) == "f.json: must be a whole number: got " + large);
     CHECK(error_of([] { parsed("1e400").real(); }) == "f.json: is too large: 1e400");
     CHECK(parsed("1e-400").real() == 0);
     CHECK(parsed("12").real() == 12);

@@ -69,13 +69,13 @@ TEST_CASE("safetensors: files that are too short, or with an impossible header",
     for (const auto& [bytes, what] : {std::pair("PK\x03\x04 and so on", "in torch.save's format"),
                                       {"\x80\x02\x8a\x0al\xfc", "in torch.save's format"},
                                       {"GGUF\x03 and so on", "a file of llama.cpp"},
-                                      {"\x89HDF\r\n\x1a\n", "in a format of TensorFlow"},
-                                      {"version https://git-lfs.github.com/spec/v1", "a pointer of Git LFS"},
+                                      {"\x89HDF\r\n\x1a\n", "in a format of TensorFlow or Flax"},
                                       {"<!DOCTYPE html><html>", "an HTML page, not the file"},
                                       {"<!doctype html><html>", "an HTML page, not the file"},
                                       {"<html>", "an HTML page, not the file"}})
         CHECK(contains(complaint(bytes), autograd::join("m.safetensors: this is ", what)));
-    CHECK(contains(complaint("GGUF\x03 and so on"), "; needed is the model.safetensors of the whole model"));
+    CHECK(contains(complaint("version https://git-lfs.github.com/spec/v1"),
+                   "m.safetensors: Git LFS has not fetched this file yet"));
     CHECK(contains(complaint(raw(uint64_t(0))), "expected a value, found the end"));
 }
 
