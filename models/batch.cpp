@@ -54,18 +54,12 @@ nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const
 
 // ---- parts
 
-namespace {
-
-std::vector<int64_t> lengths_of(const Tokens& texts) {
-    const std::vector<int32_t> lengths = texts.lengths();
-    return {lengths.begin(), lengths.end()};
-}
-
 // These rows, without the columns that are only padding there. lengths: of all rows.
-Tokens chosen(const Tokens& from, const std::vector<int64_t>& lengths, const std::vector<int64_t>& rows) {
+static Tokens chosen(const Tokens& from, const std::vector<int32_t>& lengths,
+                     const std::vector<int64_t>& rows) {
     int64_t length = 0;
     for (const int64_t row : rows)
-        length = std::max(length, lengths[static_cast<std::size_t>(row)]);
+        length = std::max<int64_t>(length, lengths[static_cast<std::size_t>(row)]);
     length = std::min(length, from.length());
     std::vector<int32_t> ids;
     for (const int64_t row : rows) {
@@ -75,15 +69,13 @@ Tokens chosen(const Tokens& from, const std::vector<int64_t>& lengths, const std
     return Tokens(std::ssize(rows), length, std::move(ids), from.pad());
 }
 
-}  // namespace
-
 // Computing takes as long as a part is large with its padding: rows * its longest row. So rows are taken in
 // order of length, which leaves little padding, and cut where no part gets larger than it must.
-std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts) {
+std::vector<int64_t> rows_of_part(const std::vector<int32_t>& lengths, int64_t part, int64_t parts) {
     check(part >= 0 && part < parts, "[parts] there is no part ", part, " of ", parts);
     std::vector<int64_t> order(lengths.size());
     std::iota(order.begin(), order.end(), int64_t{0});
-    const auto length = [&](int64_t row) { return lengths[static_cast<std::size_t>(row)]; };
+    const auto length = [&](int64_t row) { return int64_t{lengths[static_cast<std::size_t>(row)]}; };
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) < length(b); });
     // Where the parts begin in this order, if none is larger than that, and none is empty without need.
     const auto begins = [&](int64_t largest) {
@@ -108,15 +100,15 @@ std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t p
     return rows;
 }
 
-Tokens part_of(const Tokens& tokens, const std::vector<int64_t>& lengths, const nn::StepPart& at) {
+Tokens part_of(const Tokens& tokens, const std::vector<int32_t>& lengths, const nn::StepPart& at) {
     return chosen(tokens, lengths, rows_of_part(lengths, at.part, at.parts));
 }
 
-Tokens part_of(const Tokens& texts, const nn::StepPart& at) { return part_of(texts, lengths_of(texts), at); }
+Tokens part_of(const Tokens& texts, const nn::StepPart& at) { return part_of(texts, texts.lengths(), at); }
 
 Batch part_of(const Batch& batch, const nn::StepPart& at) {
-    const std::vector<int64_t> src = lengths_of(batch.src), tgt = lengths_of(batch.tgt);
-    std::vector<int64_t> both(src.size());
+    const std::vector<int32_t> src = batch.src.lengths(), tgt = batch.tgt.lengths();
+    std::vector<int32_t> both(src.size());
     std::transform(src.begin(), src.end(), tgt.begin(), both.begin(), std::plus<>());
     const std::vector<int64_t> rows = rows_of_part(both, at.part, at.parts);
     return {chosen(batch.src, src, rows), chosen(batch.tgt, tgt, rows)};

@@ -52,7 +52,7 @@ nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const
 // The rows of a part, in order. A part has rows of similar length, and the largest part, with its padding,
 // is as small as possible, as all wait for it. lengths: of all rows. A part can be empty if there are few
 // rows. Throws Error unless 0 <= part < parts.
-std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts);
+std::vector<int64_t> rows_of_part(const std::vector<int32_t>& lengths, int64_t part, int64_t parts);
 
 // That part of a batch, without the columns that are only padding there. (Where a batch has several matrices
 // of tokens, they keep their rows together.)
@@ -60,7 +60,7 @@ autograd::Tokens part_of(const autograd::Tokens& texts, const nn::StepPart& at);
 Batch part_of(const Batch& batch, const nn::StepPart& at);
 // The same for a matrix that belongs to texts, of labels or types: its rows are chosen by the lengths of
 // these texts, so that both keep the same rows.
-autograd::Tokens part_of(const autograd::Tokens& tokens, const std::vector<int64_t>& lengths,
+autograd::Tokens part_of(const autograd::Tokens& tokens, const std::vector<int32_t>& lengths,
                          const nn::StepPart& at);
 
 inline int64_t row_count(const autograd::Tokens& texts) { return texts.batch(); }
@@ -69,24 +69,5 @@ inline int64_t row_count(const Batch& batch) { return batch.src.batch(); }
 // A part of a batch, and which one it is.
 template <class Batch>
 struct Part : Batch, nn::StepPart {};
-
-// The parts of a step's batches that this process has, without those that have no rows: of each part all
-// batches. accumulate: batches of a step at most.
-template <class Batch>
-std::vector<Part<Batch>> own_parts(nn::Team& team, int64_t parts, int64_t step,
-                                   const std::vector<Batch>& batches, int64_t accumulate) {
-    std::vector<Part<Batch>> all;
-    const auto [begin, end] = nn::parts_of(team.rank(), team.size(), parts);
-    for (int64_t part = begin; part < end; ++part)
-        for (int64_t i = 0; i < std::ssize(batches); ++i) {
-            const nn::StepPart at = {step, i, part, parts, accumulate};
-            const Batch& batch = batches[static_cast<std::size_t>(i)];
-            if (at.parts == 1)
-                all.push_back({batch, at});
-            else if (Batch rows = part_of(batch, at); row_count(rows) > 0)
-                all.push_back({std::move(rows), at});
-        }
-    return all;
-}
 
 }  // namespace plaingrad::models

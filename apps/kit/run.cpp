@@ -55,8 +55,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
 std::string whole_name(const std::string& file) { return fs::absolute(file).string(); }
 
 Examples part_of(const Examples& batch, const nn::StepPart& at) {
-    const std::vector<int32_t> ids = batch.inputs[0].lengths();
-    const std::vector<int64_t> lengths(ids.begin(), ids.end());
+    const std::vector<int32_t> lengths = batch.inputs[0].lengths();
     Examples part = {{}, models::part_of(batch.targets, lengths, at)};
     for (const autograd::Tokens& input : batch.inputs)
         part.inputs.push_back(models::part_of(input, lengths, at));

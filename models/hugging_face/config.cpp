@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
-#include <map>
+#include <limits>
 #include <span>
 
 #include "autograd/base/list.h"
@@ -31,9 +31,8 @@ struct FieldsFromJson {
     void read(const Json& j, bool& value) const { value = j.boolean(); }
     template <std::integral Integer>
     void read(const Json& j, Integer& value) const {
-        const int64_t number = j.integer();
-        value = static_cast<Integer>(number);
-        j.require(value == number, "must be a number below 2^31: got ", number);
+        using Limits = std::numeric_limits<Integer>;
+        value = static_cast<Integer>(j.between(Limits::min(), Limits::max()));
     }
     template <std::floating_point Number>
     void read(const Json& j, Number& value) const {
@@ -96,21 +95,12 @@ ConfigJson read(const Json& json, const std::string& path) {
     const Family& family = family_of(type.text());
     ConfigJson c = family.usual;
     c.family = family.name;
-    std::map<std::string_view, Json> members;  // by the family's names
-    for (const Json& member : json.members()) {
-        std::string_view name = member.name();
-        for (const auto& [other, own] : family.other_names)
-            name = name == other ? own : name;
-        members.insert_or_assign(name, member);
-    }
     for (const Key& key : family.keys) {  // in the table's order, as some need those before them
-        Value value = {.name = key.name, .file = &json};
-        if (const auto member = members.extract(key.name))
-            value.json = member.mapped();
+        const Json own = json[key.name], other = json[key.other];
+        Value value = {.name = key.name, .file = &json, .json = other.is_missing() ? own : other};
         key.meaning(value, c);
     }
-    const auto rest = autograd::mapped(members, [](const auto& member) { return member.second; });
-    check_others(rest, family.refused, family.ignored, c.notes);
+    check_others(json.members(), family.refused, family.ignored, c.notes);
     check_model(path, c);
     resolve(c.block);
     return c;

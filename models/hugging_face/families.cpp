@@ -107,20 +107,16 @@ Family gpt2_family() {
         .name = "gpt2",
         .architectures = {{"GPT2LMHeadModel", Kind::causal}, {"GPT2Model", Kind::causal, true}},
         .usual = usual(gpt2(), 50256, {50256}),
-        .keys = {{"n_positions", positions},
-                 {"n_embd", width},
-                 {"n_layer", layer_count},
-                 {"n_head", head_count},
+        .keys = {{"n_positions", positions, "max_position_embeddings"},
+                 {"n_embd", width, "hidden_size"},
+                 {"n_layer", layer_count, "num_hidden_layers"},
+                 {"n_head", head_count, "num_attention_heads"},
                  {"n_inner", inner_width_or_four},
                  {"activation_function", activation},
                  {"layer_norm_epsilon", norm_eps},
                  {"embd_pdrop", embedding_dropout},
                  {"resid_pdrop", sublayer_dropout},
                  {"attn_pdrop", attention_dropout}},
-        .other_names = {{"max_position_embeddings", "n_positions"},
-                        {"hidden_size", "n_embd"},
-                        {"num_hidden_layers", "n_layer"},
-                        {"num_attention_heads", "n_head"}},
         .refused = {{"scale_attn_weights", "true", "scores are divided by the root of a head's size"},
                     {"scale_attn_by_inverse_layer_idx", "false", "no layer scales its scores by its number"},
                     {"add_cross_attention", "false", "there is no second text to attend to"},
@@ -205,6 +201,8 @@ Family whole(Family f) {
                             // Python's return values, and who wrote the file.
                             "return_dict", "output_attentions", "output_hidden_states", "_name_or_path",
                             "transformers_version"};
+    for (const Key& key : f.keys)
+        f.ignored.insert(f.ignored.end(), {key.name, key.other});
     return f;
 }
 

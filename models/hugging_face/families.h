@@ -18,9 +18,9 @@ using nn::checkpoint::JsonText;
 // The value of a key while config.json is read or written, so that one function says both.
 struct Value {
     std::string_view name;
-    const Json* file = nullptr;     // what is read, the whole of it; or nullptr: the file is written
-    std::optional<Json> json = {};  // what is read; none: the key is missing
-    std::string text = {};          // what is written; "": the key is left out
+    const Json* file = nullptr;  // what is read, the whole of it; or nullptr: the file is written
+    Json json = {};              // what is read
+    std::string text = {};       // what is written; "": the key is left out
 };
 
 // What a key means: reads it into a configuration, or writes it. A missing one keeps its usual value. Throws
@@ -37,17 +37,18 @@ Meaning labels, label_numbers, problem_type, start_id, end_ids, pad_id;
 struct Key {
     std::string_view name;
     Meaning* meaning;
+    std::string_view other = name;  // another name, which files may have instead
 };
 // A key that is refused, unless it has this value, or is empty or null and this value is not true.
 struct Refused {
     std::string_view name;
     const char *only, *why;
 };
-// Keys that change no logits.
+// Keys that change no logits, or are honoured elsewhere.
 using Ignored = std::vector<std::string_view>;
 
-// For the members of a file that are no keys: throws FileError for one that is refused, and notes the names
-// of those that nobody knows.
+// For the members of a file: throws FileError for one that is refused, and notes the names of those that
+// nobody knows.
 void check_others(const Json::Items& members, const std::vector<Refused>& refused, const Ignored& ignored,
                   std::vector<std::string>& notes);
 
@@ -79,7 +80,6 @@ struct Family {
     std::vector<Architecture> architectures;  // the first that fits is written
     ConfigJson usual;                         // the values of missing keys, as in transformers
     std::vector<Key> keys;                    // in the order in which they are read and written
-    std::vector<std::pair<std::string_view, std::string_view>> other_names = {};  // of these keys
     std::vector<Refused> refused = {};
     Ignored ignored = {};
 

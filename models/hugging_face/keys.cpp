@@ -17,14 +17,9 @@ using nn::checkpoint::shown;
 
 // Sizes and numbers of something, whose products fit into 64 bits. Whether they are right, the shapes of the
 // tensors will tell.
-int64_t between(const Json& json, int64_t least, int64_t most) {
-    const int64_t n = json.count();
-    json.require(n >= least && n <= most, "must be between ", least, " and ", most, ": got ", n);
-    return n;
-}
-int64_t size(const Json& json) { return between(json, 1, INT32_MAX); }
+int64_t size(const Json& json) { return json.between(1, INT32_MAX); }
 // Each layer takes memory before a tensor of it was found.
-int64_t few(const Json& json) { return between(json, 0, 10'000); }
+int64_t few(const Json& json) { return json.count(10'000); }
 
 double positive(const Json& json) {
     const double value = json.real();
@@ -93,8 +88,8 @@ template <class T, class Read>
 void single(Value& v, T& member, Read read, std::optional<std::type_identity_t<T>> null = {}) {
     if (v.file == nullptr)
         v.text = null == member ? "null" : json_of(member);
-    else if (v.json)
-        member = null && v.json->is_null() ? *null : static_cast<T>(std::invoke(read, *v.json));
+    else if (!v.json.is_missing())
+        member = null && v.json.is_null() ? *null : static_cast<T>(std::invoke(read, v.json));
 }
 
 }  // namespace
@@ -132,7 +127,7 @@ void positions(Value& v, ConfigJson& c) {
 // null, which is usual: four times the model's.
 void inner_width_or_four(Value& v, ConfigJson& c) {
     c.block.d_ff = v.file != nullptr ? 4 * c.block.d_model : c.block.d_ff;
-    if (v.file == nullptr || (v.json && !v.json->is_null()))
+    if (v.file == nullptr || !v.json.is_null())
         inner_width(v, c);
 }
 
@@ -142,15 +137,15 @@ void architectures(Value& v, ConfigJson& c) {
         v.text = "[" + quote(architecture(c)) + "]";
         return;
     }
-    const Json::Items names = v.json && !v.json->is_null() ? v.json->items() : Json::Items();
+    const Json::Items names = v.json.is_null() ? Json::Items() : v.json.items();
     c.names_class = !names.empty();
     if (names.empty())
         return;
     const std::vector<Architecture>& known = family_of(c.family).architectures;
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const Architecture& a) { return a.name == names[0].view(); });
-    v.json->require(found != known.end(), names[0].shown(), " is not supported; there are ",
-                    nn::checkpoint::listed(autograd::mapped(known, &Architecture::name)));
+    v.json.require(found != known.end(), names[0].shown(), " is not supported; there are ",
+                   nn::checkpoint::listed(autograd::mapped(known, &Architecture::name)));
     c.kind = found->kind;
     c.bare = found->bare;
 }
@@ -229,11 +224,11 @@ void labels(Value& v, ConfigJson& c) {
         return;
     }
     const Json number = (*v.file)["num_labels"];
-    const int64_t n = number.is_null() ? 2 : between(number, 1, 1 << 16);
+    const int64_t n = number.is_null() ? 2 : number.between(1, 1 << 16);
     for (int64_t i = 0; i < n; ++i)
         c.labels.push_back(join("LABEL_", i));
-    if (v.json && !v.json->is_null())
-        c.labels = read_labels(*v.json);
+    if (!v.json.is_null())
+        c.labels = read_labels(v.json);
     c.classes = std::ssize(c.labels);
     c.pooling = Pooling::pooler;
 }
@@ -254,8 +249,8 @@ void problem_type(Value& v, ConfigJson& c) {
         return;
     if (v.file == nullptr)
         v.text = quote(kOnly);
-    else if (v.json && !v.json->is_null())
-        v.json->require(v.json->view() == kOnly, "must be ", kOnly, ": got ", v.json->shown());
+    else if (!v.json.is_null())
+        v.json.require(v.json.view() == kOnly, "must be ", kOnly, ": got ", v.json.shown());
 }
 
 // ---- Special ids. One beyond the vocabulary, often -1, means that there is none.
@@ -265,8 +260,8 @@ static void ids(Value& v, ConfigJson& c, std::vector<int32_t>& all) {
         v.text = all.empty() ? "null" : all.size() == 1 ? json_of(all[0]) : json_of(all);
     else
         all = valid_ids(v.name,
-                        v.json ? autograd::mapped(listed_in(*v.json), &Json::integer)
-                               : std::vector<int64_t>(all.begin(), all.end()),
+                        v.json.is_missing() ? std::vector<int64_t>(all.begin(), all.end())
+                                            : autograd::mapped(listed_in(v.json), &Json::integer),
                         c.vocabulary, c.notes);
 }
 

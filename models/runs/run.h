@@ -97,10 +97,22 @@ public:
         training.adam.step(
             rate(), gradient.scale * (options.clip > 0 ? nn::clip_scale(gradient.norm, options.clip) : 1));
     }
-    // The same in pieces, for a program that spells it out (apps/reverse_task.cpp).
+    // The same in pieces, for a program that spells it out (apps/reverse_task.cpp). parts: those of the
+    // step's batches that this process has, without those that have no rows; of each part all batches.
     template <class Batch>
     std::vector<Part<Batch>> parts(const std::vector<Batch>& batches) const {
-        return own_parts(folder.team(), folder.parts, step(), batches, options.accumulate);
+        std::vector<Part<Batch>> own;
+        const auto [begin, end] = nn::parts_of(folder.team().rank(), folder.team().size(), folder.parts);
+        for (int64_t part = begin; part < end; ++part)
+            for (int64_t i = 0; i < std::ssize(batches); ++i) {
+                const nn::StepPart at = {step(), i, part, folder.parts, options.accumulate};
+                const Batch& batch = batches[static_cast<std::size_t>(i)];
+                if (at.parts == 1)
+                    own.push_back({batch, at});
+                else if (Batch rows = part_of(batch, at); row_count(rows) > 0)
+                    own.push_back({std::move(rows), at});
+            }
+        return own;
     }
     template <class Batch>
     std::vector<Part<Batch>> parts(const Batch& batch) const {

@@ -125,8 +125,6 @@ NewFile::NewFile(const std::string& path) : path_(path) {
 }
 
 NewFile::~NewFile() {
-    if (file_ < 0)
-        return;
     if (!aside_.empty())
         unlink(aside_.c_str());
     close(file_);

@@ -55,6 +55,7 @@ public:
 
     Kind kind() const;
     bool is_null() const { return kind() == Kind::null; }
+    bool is_missing() const { return missing_.has_value(); }  // a null that no file has
     using Items = std::vector<Json>;
     Items items() const { return inner(Kind::array, "a list"); }
     Items members() const { return inner(Kind::object, "an object"); }  // in order; all are then asked for

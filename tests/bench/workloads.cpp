@@ -24,7 +24,8 @@ constexpr double kRate = 1e-4;  // of learning
 
 // All rows have the same length, so the rows of a part are the same in each matrix of a batch.
 Tokens part(const Tokens& batch, const StepPart& at) {
-    const std::vector<int64_t> lengths(static_cast<std::size_t>(batch.batch()), batch.length());
+    const std::vector<int32_t> lengths(static_cast<std::size_t>(batch.batch()),
+                                       static_cast<int32_t>(batch.length()));
     return at.parts == 1 ? batch : models::part_of(batch, lengths, at);
 }
 nn::StepLoss loss_of(const Tensor& mean, const Tokens& targets) {

@@ -39,7 +39,6 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
         const char* named;
         std::function<void(Config&)> change;
     };
-    const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const std::vector<Row> rows = {
         {"src_vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.src_vocabulary = 0; }},
         {"vocabulary must be between 1 and 2147483647: got -1", [](auto& c) { c.vocabulary = -1; }},
@@ -51,10 +50,6 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
         {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
         {"layers", [](auto& c) { c.n_layers = -1; }},
         {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
-        {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
-        {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
-        {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
-        {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
         {"11 and 12", [](auto& c) { c.vocabulary = 12; }},
         {"start = 11", [](auto& c) { c.specials.start = 11; }},
         {"ends = 1000000",

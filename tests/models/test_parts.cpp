@@ -1,10 +1,11 @@
 // Batches cut into parts: every row is in one of them, and none takes much longer than the others.
-#include "models/batch.h"
+#include "models/runs/run.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "autograd/base/random.h"
+#include "nn/schedule.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -14,13 +15,13 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-using Lengths = std::vector<int64_t>;
+using Lengths = std::vector<int32_t>;
 
 // What computing a part takes: its rows, each as long as the longest.
 int64_t size_of(const Lengths& lengths, const std::vector<int64_t>& rows) {
     int64_t longest = 0;
     for (const int64_t row : rows)
-        longest = std::max(longest, lengths[static_cast<std::size_t>(row)]);
+        longest = std::max<int64_t>(longest, lengths[static_cast<std::size_t>(row)]);
     return longest * std::ssize(rows);
 }
 int64_t largest(const Lengths& lengths, int64_t parts) {
@@ -48,7 +49,7 @@ int64_t smallest_possible(Lengths lengths, std::size_t begin, int64_t parts) {
 Lengths random_lengths(int64_t n, int64_t most, uint64_t seed) {
     Lengths lengths;
     for (int64_t i = 0; i < n; ++i)
-        lengths.push_back(1 + Rng(seed).fork(static_cast<uint64_t>(i)).below(0, most));
+        lengths.push_back(static_cast<int32_t>(1 + Rng(seed).fork(static_cast<uint64_t>(i)).below(0, most)));
     return lengths;
 }
 
@@ -108,13 +109,16 @@ TEST_CASE("parts: a part has no columns that are only padding there", "[models][
 TEST_CASE("parts: of each part all batches of a step, without those that have no rows", "[models][parts]") {
     const std::vector<Tokens> two = {Tokens::padded({{4, 5}, {6}}, kPad),
                                      Tokens::padded({{7}, {8, 9}}, kPad)};
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    const RunFolder of_three("parts", {.parts = 3}), of_one("parts", {});
+    const Run cut(of_three, run_model(model), {.learning_rate = nn::ConstantSchedule{0.01}, .accumulate = 4});
     std::vector<std::vector<int64_t>> all;
-    for (const Part<Tokens>& part : own_parts(nn::alone(), 3, 5, two, 4)) {
-        CHECK((part.step == 5 && part.parts == 3 && part.batches == 4));
+    for (const Part<Tokens>& part : cut.parts(two)) {
+        CHECK((part.step == 0 && part.parts == 3 && part.batches == 4));
         all.push_back({part.part, part.StepPart::batch, part.ids()[0]});
     }
     CHECK(all == std::vector<std::vector<int64_t>>{{0, 0, 6}, {0, 1, 7}, {1, 0, 4}, {1, 1, 8}});
-    const std::vector<Part<Tokens>> whole = own_parts(nn::alone(), 1, 1, std::vector{two[0]}, 1);
-    REQUIRE(whole.size() == 1);
-    CHECK((whole[0].is_whole() && whole[0].ids() == two[0].ids()));
+    const Run alone(of_one, run_model(model), {.learning_rate = nn::ConstantSchedule{0.01}});
+    const Part<Tokens> whole = alone.parts(two[0]).at(0);
+    CHECK((whole.is_whole() && whole.ids() == two[0].ids()));
 }
