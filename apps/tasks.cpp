@@ -4,7 +4,6 @@
 #include <chrono>
 #include <iostream>
 #include <limits>
-#include <optional>
 
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
@@ -286,10 +285,9 @@ struct Outcome {
     double seconds;
 };
 
-// None if the run has not ended.
 template <class Model>
-std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe& r, const Rng& rng,
-                             const models::RunFolder& folder) {
+Outcome learn(const Model& model, const Task& task, const Recipe& r, const Rng& rng,
+              const models::RunFolder& folder) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
     kit::announce(kit::name() + " " + task.name, parameters, model.config.block.precision);
@@ -315,10 +313,10 @@ std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe&
     while (run.next())
         run.learn();
     if (!run.finish())
-        return {};
+        throw kit::Ended{};
     const int64_t right = test(model, task, data);
-    return Outcome{parameters, right,
-                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    return {parameters, right,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
 // ------------------------------------------------------------------------------------------------ program
@@ -355,8 +353,7 @@ void add_options(kit::Options& options, Settings& s) {
     options.note(models::listed(autograd::mapped(kTasks, in_words), "\n"));
 }
 
-std::optional<Outcome> learn(const Task& task, const Recipe& r, const Settings& s,
-                             const models::RunFolder& folder) {
+Outcome learn(const Task& task, const Recipe& r, const Settings& s, const models::RunFolder& folder) {
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork(task.name), initial = rng.fork("model");
     const models::Config config = config_of(task, r, kit::precision_of(s.run.precision));
     if (task.kind == Kind::encoder_decoder)
@@ -394,12 +391,10 @@ void main_program(kit::Options& options) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const std::optional<Outcome> o = learn(task, recipe, s, folder);
-        if (!o)
-            return;
+        const Outcome o = learn(task, recipe, s, folder);
         std::cout << '\n';
-        table += table_row(task, recipe, *o);
-        if (o->right < task.required)
+        table += table_row(task, recipe, o);
+        if (o.right < task.required)
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
     if (table.find(" * ") != std::string::npos)

@@ -101,13 +101,12 @@ Sequence Batches::piece(int64_t number) const {
     return {text.begin() + start, text.begin() + start + context_ + 1};
 }
 
-Measured measure(const Objective& objective, int64_t batches,
-                 autograd::FunctionRef<Examples(int64_t)> batch_of, nn::Team& team) {
+Measured measure(const Objective& objective, const std::vector<Examples>& batches, nn::Team& team) {
     const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
+    const auto all = nn::shared_ranges(team, std::ssize(batches), [&](int64_t begin, int64_t end) {
         std::vector<double> some;
         for (int64_t i = begin; i < end; ++i) {
-            const nn::StepLoss loss = objective(batch_of(i), nn::Mode::eval());
+            const nn::StepLoss loss = objective(batches.begin()[i], nn::Mode::eval());
             some.push_back(static_cast<double>(loss.loss.item()));
             some.push_back(static_cast<double>(loss.terms));
         }
@@ -165,9 +164,7 @@ models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& ada
 
 void train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end) {
     const auto measured = [&](const std::vector<Examples>& batches) {
-        return measure(
-            run.plan.objective, std::ssize(batches), [&](int64_t i) { return batches.begin()[i]; },
-            run.folder.team());
+        return measure(run.plan.objective, batches, run.folder.team());
     };
     double before = INFINITY;
     if (run.step() == 0 && !run.folder.run.check) {

@@ -69,9 +69,9 @@ struct Measured {
 };
 // "1.0737 nats per token = 1.5490 bits: perplexity 2.93, over 4,943 tokens"
 std::string in_words(const Measured& loss);
-// The mean over batches 0 .. batches - 1. team: the processes that share them; all get the result.
-Measured measure(const Objective& objective, int64_t batches,
-                 autograd::FunctionRef<Examples(int64_t)> batch_of, nn::Team& team = nn::alone());
+// The mean over these batches. team: the processes that share them; all get the result.
+Measured measure(const Objective& objective, const std::vector<Examples>& batches,
+                 nn::Team& team = nn::alone());
 // Batches of pieces, in order, for `measure`.
 std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad);
 

@@ -104,8 +104,7 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     };
     if (std::any_of(texts.begin(), texts.end(), pads))
         texts.resize(1);  // as among others a token that pads could not be told from padding
-    kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts),
-                                              kit::token_names(l.tokenizer, l.model.config.vocabulary));
+    kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts), kit::token_names(l.tokenizer));
     s.answers = [&l, &shown] { return kit::Answers{{}, l.labels, evaluate(l, shown).counts}; };
     return s;
 }

@@ -190,9 +190,8 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
-    kit::ReportModel s =
-        kit::report_model_of(w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs,
-                             kit::token_names(w.tokenizer, w.model.config.vocabulary));
+    kit::ReportModel s = kit::report_model_of(
+        w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs, kit::token_names(w.tokenizer));
     s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }
