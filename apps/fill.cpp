@@ -183,7 +183,7 @@ void train_command(kit::Options& options) {
     const Sequence shown = rows[static_cast<std::size_t>(learned)];
     rows.resize(static_cast<std::size_t>(learned));
 
-    kit::Batches batches(rows, true, context, pad, s.batch, rng.fork("batches"));
+    kit::Batches batches = {rows, true, context, pad, s.batch, rng.fork("batches")};
     const auto examples = [&](int64_t step) {
         return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };

@@ -214,8 +214,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
         some.push_back(all[i]);
 
     const auto pad = static_cast<int32_t>(w.model.config.vocabulary);  // no id of a text
-    kit::Batches batches(corpus.training, w.lines, context, pad, s.batch,
-                         Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    kit::Batches batches = {
+        corpus.training, w.lines, context, pad, s.batch, Rng(static_cast<uint64_t>(s.seed)).fork("batches")};
     models::RunModel learns = kit::run_model_of(
         w, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training),
         s.is_further() ? s.words[0] : "");
