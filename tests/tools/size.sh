@@ -13,8 +13,8 @@ nn/parallel               443
 models                   2918
 models/hugging_face      1013
 models/text              3393
-apps                     6258
-product                 22760
+apps                     6200
+product                 22702
 files                     233
 tests                   56546'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
