@@ -64,14 +64,12 @@ void fill_lines(const Filler& f, int64_t n) {
 }
 
 void talk(const Filler& f, int64_t n) {
-    const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
+    const kit::Labels names = kit::token_names(f.tokenizer);
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string& where) {
         print_answer(f, text, where, n);
     }};
-    prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
-        const std::vector<int32_t> ids = f.encode(text).ids;
-        return Tokens(1, std::ssize(ids), ids);
-    })};
+    const auto ids_of = [&](const std::string& text) { return f.encode(text).ids; };
+    prompt.commands = {kit::attention_command(f.model, names, ids_of)};
     kit::say("type a text with " + f.mask + " in it");
     kit::converse(prompt);
 }
@@ -185,17 +183,16 @@ void train_command(kit::Options& options) {
     const Sequence shown = rows[static_cast<std::size_t>(learned)];
     rows.resize(static_cast<std::size_t>(learned));
 
-    kit::Batches batches(rows, true, context, pad, s.batch, rng.fork("batches"));
+    kit::Batches batches = {rows, true, context, pad, s.batch, rng.fork("batches")};
     const auto examples = [&](int64_t step) {
         return masked(batches(step), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
-    kit::Run run(
-        folder, kit::run_model_of(f, data, s.words[0]),
-        kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
-        {.activations = kit::activation_bytes(f.model.config, s.batch * context),
-         .report_model = kit::report_model_of(f.model, {Tokens::padded({shown}, pad)},
-                                              kit::token_names(f.tokenizer, f.model.config.vocabulary)),
-         .objective = kit::objective_of(f.model, examples, false)});
+    kit::Run run(folder, kit::run_model_of(f, data, s.words[0]),
+                 kit::run_options(s, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true}),
+                 {.activations = kit::activation_bytes(f.model.config, s.batch * context),
+                  .report_model = kit::report_model_of(f.model, {Tokens::padded({shown}, pad)},
+                                                       kit::token_names(f.tokenizer)),
+                  .objective = kit::objective_of(f.model, examples, false)});
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
     kit::train(run, held_out, held_out);
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <iostream>
 #include <limits>
-#include <optional>
 
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
@@ -125,39 +124,33 @@ models::Pair question(const Task& t, int64_t number) {
     return {symbols, t.solve(symbols)};
 }
 
-class Data {
-public:
-    Data(const Task& task, const Rng& rng) : task_(task), rng_(rng), few_(count(task) == 10 * task.tested) {
-        if (few_)
-            order_ = rng.fork("split").permutation(count(task));
-    }
+struct Data {
     Pairs batch(int64_t step, int64_t size) const {
-        return draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size);
+        return draw(rng.fork("training").fork(static_cast<uint64_t>(step)), false, size);
     }
-    Pairs test() const { return draw(rng_.fork("test"), true, task_.tested); }
+    Pairs test() const { return draw(rng.fork("test"), true, task.tested); }
 
-private:
     // Whether a question is for the test only. Where there are few questions (add), exactly as many are as
     // the test has; elsewhere a quarter, chosen by a hash, as in minGPT's demo.
     bool held_out(int64_t number) const {
-        return few_ ? order_[static_cast<std::size_t>(number)] < task_.tested
-                    : rng_.fork("split").bits(static_cast<uint64_t>(number)) % 4 == 0;
+        return few ? order[static_cast<std::size_t>(number)] < task.tested
+                   : rng.fork("split").bits(static_cast<uint64_t>(number)) % 4 == 0;
     }
-    Pairs draw(const Rng& rng, bool test, int64_t size) const {
+    Pairs draw(const Rng& of, bool test, int64_t size) const {
         Pairs pairs;
         for (uint64_t i = 0; std::ssize(pairs) < size; ++i) {
-            const int64_t drawn = rng.below(i, count(task_));
-            const int64_t number = few_ && test ? static_cast<int64_t>(i) : drawn;  // each of a few, in turn
+            const int64_t drawn = of.below(i, count(task));
+            const int64_t number = few && test ? static_cast<int64_t>(i) : drawn;  // each of a few, in turn
             if (held_out(number) == test)
-                pairs.push_back(question(task_, number));
+                pairs.push_back(question(task, number));
         }
         return pairs;
     }
 
-    const Task& task_;
-    Rng rng_;
-    bool few_;
-    std::vector<int64_t> order_;
+    const Task& task;
+    const Rng rng;
+    const bool few = count(task) == 10 * task.tested;
+    const std::vector<int64_t> order = rng.fork("split").permutation(few ? count(task) : 0);
 };
 
 // ------------------------------------------------------------------------------------------------- models
@@ -286,14 +279,13 @@ struct Outcome {
     double seconds;
 };
 
-// None if the run has not ended.
 template <class Model>
-std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe& r, const Rng& rng,
-                             const models::RunFolder& folder) {
+Outcome learn(const Model& model, const Task& task, const Recipe& r, const Rng& rng,
+              const models::RunFolder& folder) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
     kit::announce(kit::name() + " " + task.name, parameters, model.config.block.precision);
-    const Data data(task, rng);
+    const Data data = {task, rng};
     constexpr bool all_at_once = std::is_same_v<Model, models::MaskedLanguageModel>;
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
     kit::Objective objective = kit::objective_of(
@@ -315,10 +307,10 @@ std::optional<Outcome> learn(const Model& model, const Task& task, const Recipe&
     while (run.next())
         run.learn();
     if (!run.finish())
-        return {};
+        throw kit::Ended{};
     const int64_t right = test(model, task, data);
-    return Outcome{parameters, right,
-                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    return {parameters, right,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
 // ------------------------------------------------------------------------------------------------ program
@@ -355,8 +347,7 @@ void add_options(kit::Options& options, Settings& s) {
     options.note(models::listed(autograd::mapped(kTasks, in_words), "\n"));
 }
 
-std::optional<Outcome> learn(const Task& task, const Recipe& r, const Settings& s,
-                             const models::RunFolder& folder) {
+Outcome learn(const Task& task, const Recipe& r, const Settings& s, const models::RunFolder& folder) {
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork(task.name), initial = rng.fork("model");
     const models::Config config = config_of(task, r, kit::precision_of(s.run.precision));
     if (task.kind == Kind::encoder_decoder)
@@ -394,12 +385,10 @@ void main_program(kit::Options& options) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const std::optional<Outcome> o = learn(task, recipe, s, folder);
-        if (!o)
-            return;
+        const Outcome o = learn(task, recipe, s, folder);
         std::cout << '\n';
-        table += table_row(task, recipe, *o);
-        if (o->right < task.required)
+        table += table_row(task, recipe, o);
+        if (o.right < task.required)
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
     if (table.find(" * ") != std::string::npos)

@@ -27,7 +27,7 @@ namespace {
 using Kept = std::multimap<Ids, models::Hypothesis>;
 
 std::string token(const Ids& ids, const Labels& names) {
-    return ids.empty() ? "<sos>" : as_line(names[static_cast<std::size_t>(ids.back())]);
+    return ids.empty() ? "<sos>" : as_line(names_of({ids.back()}, names)[0]);
 }
 
 // What was kept from `at` on, in one line as far as there is only one way on.
@@ -167,10 +167,7 @@ void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) 
         return w.start(read(text.empty() ? last : text));
     };
     add_commands(prompt, start, names, {.alpha = 0, .max_tokens = 12});
-    prompt.commands.push_back(attention_command(w.model, names, [=](const std::string& text) {
-        const Ids ids = read(text);
-        return Tokens(1, std::ssize(ids), ids);
-    }));
+    prompt.commands.push_back(attention_command(w.model, names, read));
 }
 
 Prompt prompt_of(const models::Transformer& model, const models::text::Tokenizer& source,

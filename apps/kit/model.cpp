@@ -218,8 +218,8 @@ void print_sizes(const std::string& path, int64_t parameters, const std::string&
               << "\ntext: " << text << ", vocabulary " << grouped(c.vocabulary) << '\n';
 }
 
-Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary) {
-    Labels names(static_cast<std::size_t>(vocabulary));
+Labels token_names(const models::text::Tokenizer& tokenizer) {
+    Labels names(static_cast<std::size_t>(tokenizer.size()));
     for (int32_t id = 0; id < tokenizer.size(); ++id)
         for (const char c : tokenizer.decode({id}))
             names[static_cast<std::size_t>(id)] += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);

@@ -94,11 +94,7 @@ models::RunModel run_model_of(const Task& task, const std::string& data, const s
 // For `info`, on standard output: "bert-base: bert", and the sizes of the model. text: "tokens".
 void print_sizes(const std::string& path, int64_t parameters, const std::string& text = "tokens");
 
-// The tokens as labels: spaces and line breaks are visible. Of a model that may have more ids than its
-// tokenizer: a vocabulary of this size.
-Labels token_names(const models::text::Tokenizer& tokenizer, int64_t vocabulary);
-inline Labels token_names(const models::text::Tokenizer& tokenizer) {
-    return token_names(tokenizer, tokenizer.size());
-}
+// The tokens as labels: spaces and line breaks are visible.
+Labels token_names(const models::text::Tokenizer& tokenizer);
 
 }  // namespace plaingrad::kit

@@ -111,16 +111,16 @@ std::string attention_picture(const autograd::Tensor& weights, const Labels& row
 // in words. names: of the ids.
 void show_heads(const models::Transformer& model, const models::Batch& batch, const Labels& names,
                 const std::vector<int64_t>& right, const std::string& path);
-// The mean of the heads, of the last layer of a model with one stack.
-template <class Model, class TokensOf>
-Prompt::Command attention_command(const Model& model, const Labels& names, const TokensOf& tokens) {
+// The mean of the heads, of the last layer of a model with one stack. ids_of(text): what it reads.
+template <class Model, class IdsOf>
+Prompt::Command attention_command(const Model& model, const Labels& names, const IdsOf& ids_of) {
     return {":attention", "where it looked (last layer, mean of the heads)",
             [=, &model](const std::string& last, const std::string&) {
                 autograd::check(!last.empty(), "first type a text");
-                const autograd::Tokens text = tokens(last);
+                const std::vector<int32_t> ids = ids_of(last);
                 nn::Probe seen;
-                model(text, nn::Mode::eval(&seen));
-                const Labels labels = names_of(text.ids(), names);
+                model(autograd::Tokens(1, std::ssize(ids), ids), nn::Mode::eval(&seen));
+                const Labels labels = names_of(ids, names);
                 return attention_picture(seen.of(model.backbone.encoder.layers.back().self_attention), labels,
                                          labels);
             }};

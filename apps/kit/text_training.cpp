@@ -64,50 +64,37 @@ std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
     return pieces;
 }
 
-Batches::Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad,
-                 int64_t rows, const autograd::Rng& rng)
-    : items_(items),
-      separate_(separate),
-      context_(context),
-      pad_(pad),
-      rows_(rows),
-      rng_(rng),
-      pieces_(separate ? cut(items, context) : std::vector<Sequence>()) {}
-
 Tokens Batches::operator()(int64_t step) {
-    const int64_t pieces =
-        separate_ ? std::ssize(pieces_) : (std::ssize(items_[0]) - 1) / context_;  // of a round
+    const int64_t of_round = separate ? std::ssize(pieces) : (std::ssize(items[0]) - 1) / context;
     std::vector<Sequence> batch;
-    for (int64_t at = (step - 1) * rows_; at < step * rows_; ++at) {
-        if (const int64_t round = at / pieces; round != round_) {
-            round_ = round;
-            order_ = rng_.fork(static_cast<uint64_t>(round)).permutation(pieces);
+    for (int64_t at = (step - 1) * rows; at < step * rows; ++at) {
+        if (const int64_t now = at / of_round; now != round) {
+            round = now;
+            order = rng.fork(static_cast<uint64_t>(round)).permutation(of_round);
         }
-        batch.push_back(piece(order_[static_cast<std::size_t>(pieces - 1 - at % pieces)]));
+        batch.push_back(piece(order[static_cast<std::size_t>(of_round - 1 - at % of_round)]));
     }
-    return Tokens::padded(batch, pad_);
+    return Tokens::padded(batch, pad);
 }
 
 Sequence Batches::piece(int64_t number) const {
-    if (separate_)
-        return pieces_[static_cast<std::size_t>(number)];
-    const Sequence& text = items_[0];
-    const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
-    const int64_t first = number * context_;
-    const int64_t start =
-        first + rng_.fork(static_cast<uint64_t>(round_))
-                    .fork("starts")
-                    .below(static_cast<uint64_t>(first), std::min(context_, starts - first));
-    return {text.begin() + start, text.begin() + start + context_ + 1};
+    if (separate)
+        return pieces[static_cast<std::size_t>(number)];
+    const Sequence& text = items[0];
+    const int64_t starts = std::ssize(text) - context;  // a piece of context + 1 characters can begin there
+    const int64_t first = number * context;
+    const int64_t start = first + rng.fork(static_cast<uint64_t>(round))
+                                      .fork("starts")
+                                      .below(static_cast<uint64_t>(first), std::min(context, starts - first));
+    return {text.begin() + start, text.begin() + start + context + 1};
 }
 
-Measured measure(const Objective& objective, int64_t batches,
-                 autograd::FunctionRef<Examples(int64_t)> batch_of, nn::Team& team) {
+Measured measure(const Objective& objective, const std::vector<Examples>& batches, nn::Team& team) {
     const autograd::NoGrad no_grad;
-    const std::vector<double> all = nn::shared_ranges(team, batches, [&](int64_t begin, int64_t end) {
+    const auto all = nn::shared_ranges(team, std::ssize(batches), [&](int64_t begin, int64_t end) {
         std::vector<double> some;
         for (int64_t i = begin; i < end; ++i) {
-            const nn::StepLoss loss = objective(batch_of(i), nn::Mode::eval());
+            const nn::StepLoss loss = objective(batches.begin()[i], nn::Mode::eval());
             some.push_back(static_cast<double>(loss.loss.item()));
             some.push_back(static_cast<double>(loss.terms));
         }
@@ -165,9 +152,7 @@ models::RunOptions run_options(const TextTraining& t, const nn::AdamOptions& ada
 
 void train(Run& run, const std::vector<Examples>& held_out, const std::vector<Examples>& at_end) {
     const auto measured = [&](const std::vector<Examples>& batches) {
-        return measure(
-            run.plan.objective, std::ssize(batches), [&](int64_t i) { return batches.begin()[i]; },
-            run.folder.team());
+        return measure(run.plan.objective, batches, run.folder.team());
     };
     double before = INFINITY;
     if (run.step() == 0 && !run.folder.run.check) {

@@ -41,26 +41,19 @@ std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context);
 // `context` tokens, with a random start of its own among these. If all pieces began a multiple of `context`
 // apart, then in a text with rows of that length a position would always hold the same column, and the model
 // would learn columns by position, which is worth nothing where rows begin elsewhere.
-class Batches {
-public:
-    // items: outlive it; a single one, which is longer than the context, unless `separate`. pad: fills up
-    // shorter pieces, which only separate items have. rows: of a batch.
-    Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad, int64_t rows,
-            const autograd::Rng& rng);
-
-    Tokens operator()(int64_t step);  // steps count from 1
-
-private:
+struct Batches {
+    Tokens operator()(int64_t step);       // steps count from 1
     Sequence piece(int64_t number) const;  // of the present round
 
-    const std::vector<Sequence>& items_;
-    bool separate_;
-    int64_t context_;
-    int32_t pad_;
-    int64_t rows_, round_ = -1;
-    autograd::Rng rng_;
-    std::vector<Sequence> pieces_;  // of separate items
-    std::vector<int64_t> order_;    // of the present round
+    const std::vector<Sequence>& items;  // a single one, which is longer than the context, unless `separate`
+    bool separate;
+    int64_t context;
+    int32_t pad;   // fills up shorter pieces, which only separate items have
+    int64_t rows;  // of a batch
+    autograd::Rng rng;
+    std::vector<Sequence> pieces = separate ? cut(items, context) : std::vector<Sequence>();
+    int64_t round = -1;
+    std::vector<int64_t> order = {};  // of the present round
 };
 
 struct Measured {
@@ -69,9 +62,9 @@ struct Measured {
 };
 // "1.0737 nats per token = 1.5490 bits: perplexity 2.93, over 4,943 tokens"
 std::string in_words(const Measured& loss);
-// The mean over batches 0 .. batches - 1. team: the processes that share them; all get the result.
-Measured measure(const Objective& objective, int64_t batches,
-                 autograd::FunctionRef<Examples(int64_t)> batch_of, nn::Team& team = nn::alone());
+// The mean over these batches. team: the processes that share them; all get the result.
+Measured measure(const Objective& objective, const std::vector<Examples>& batches,
+                 nn::Team& team = nn::alone());
 // Batches of pieces, in order, for `measure`.
 std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad);
 

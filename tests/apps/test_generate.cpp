@@ -209,8 +209,10 @@ TEST_CASE("generate score: each token once, from a window that slides", "[apps][
             const int64_t window = (i - 24 + stride - 1) / stride;
             return std::min<int64_t>(24 + window * stride, std::ssize(ids) - 1) - 24;
         });
-        CHECK(generate::score(w.model, ids, 24, stride).nats == Approx(nats / n).epsilon(1e-6));
-        CHECK(generate::score(w.model, ids, 24, stride).predictions == std::ssize(ids) - 1);
+        const auto windows = generate::windows_of(ids, 24, stride, 9999);  // no id
+        const kit::Measured score = kit::measure(kit::objective_of(w.model), windows);
+        CHECK(score.nats == Approx(nats / n).epsilon(1e-6));
+        CHECK(score.predictions == std::ssize(ids) - 1);
         const Result r = ran({"score", folder.path, file, "--stride", std::to_string(stride)});
         INFO(r.out << r.err);
         CHECK(r.status == 0);

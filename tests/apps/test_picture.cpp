@@ -199,7 +199,7 @@ TEST_CASE("where a model looked: in its last layer", "[kit][picture]") {
     const autograd::Tokens text(1, 6, {4, 5, 6, 7, 8, 9});
     const kit::Labels labels = {"4", "5", "6", "7", "8", "9"};
     const kit::Prompt::Command command =
-        kit::attention_command(model, {}, [&](const std::string&) { return text; });
+        kit::attention_command(model, {}, [&](const std::string&) { return text.ids(); });
     nn::Probe seen;
     model(text, nn::Mode::eval(&seen));
     const auto looked = [&](const auto& layer) {

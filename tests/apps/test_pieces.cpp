@@ -15,7 +15,7 @@ using autograd::Tokens;
 
 TEST_CASE("a long text is learned to its last token", "[kit]") {
     const std::vector<kit::Sequence> text = {{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}};
-    kit::Batches batches(text, false, 4, 0, 2, autograd::Rng(1));  // two pieces for a round
+    kit::Batches batches = {text, false, 4, 0, 2, autograd::Rng(1)};  // two pieces for a round
     std::set<int32_t> seen;
     for (int step = 1; step <= 50; ++step) {
         const autograd::Tokens pieces = batches(step);
@@ -29,7 +29,7 @@ TEST_CASE("pieces: a batch is a function of its step", "[kit]") {
                                      many = {{4, 5, 6}, {7, 8}, {9, 10, 11, 12, 13, 14}};
     for (const bool separate : {false, true}) {
         const auto batches = [&] {
-            return kit::Batches(separate ? many : one, separate, 3, 0, 3, autograd::Rng(1));
+            return kit::Batches{separate ? many : one, separate, 3, 0, 3, autograd::Rng(1)};
         };
         kit::Batches in_turn = batches(), back = batches();  // rounds of four pieces, batches of three
         std::vector<std::vector<int32_t>> all;
@@ -58,9 +58,7 @@ TEST_CASE("held-out text: the mean over all predictions, however many pieces a b
         std::vector<kit::Sequence> all;  // of 4 predictions: 512 are a batch
         for (std::size_t i = 0; i < pieces; ++i)
             all.push_back({4, 5 + static_cast<int32_t>(i % 5), 6, 7, 8});
-        const auto batches = kit::batches_of(all, models::kPad);
-        const kit::Measured measured = kit::measure(kit::objective_of(model), std::ssize(batches),
-                                                    [&](int64_t i) { return batches.begin()[i]; });
+        const auto measured = kit::measure(kit::objective_of(model), kit::batches_of(all, models::kPad));
         const autograd::NoGrad no_grad;
         const kit::Examples e = kit::examples_of(Tokens::padded(all, models::kPad));
         const Tensor whole = model.loss(e.inputs[0], e.targets, nn::Mode::eval());

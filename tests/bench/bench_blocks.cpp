@@ -147,7 +147,7 @@ struct Timed {
           corpus(generate::corpus_of(writer, files, settings.context)),
           options(generate::run_options(settings)),
           adam(nn::parameters(writer.model), options.adam),
-          batches(corpus.training, false, settings.context, models::kPad, settings.batch, nn::Rng(1)) {}
+          batches{corpus.training, false, settings.context, models::kPad, settings.batch, nn::Rng(1)} {}
     static generate::TrainSettings settings_of(const std::string& config) {
         generate::TrainSettings s;
         s.config = config;

@@ -8,13 +8,13 @@ table='room                    limit
 autograd                 3225
 autograd/kernels         3128
 nn                       1171
-nn/checkpoint            1210
+nn/checkpoint            1211
 nn/parallel               443
-models                   2908
-models/hugging_face       996
+models                   2918
+models/hugging_face      1013
 models/text              3393
-apps                     6257
-product                 22731
+apps                     6200
+product                 22702
 files                     233
 tests                   56546'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |

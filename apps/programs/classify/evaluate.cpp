@@ -123,11 +123,11 @@ void predict(const Labeller& l, const std::vector<std::string>& texts) {
 
 void talk(const Labeller& l) {
     kit::Prompt prompt = {.answer = [&](const std::string& text, const std::string&) { predict(l, {text}); }};
-    const kit::Labels names = kit::token_names(l.tokenizer, l.model.config.vocabulary);
+    const kit::Labels names = kit::token_names(l.tokenizer);
     prompt.commands = {kit::attention_command(l.model, names, [&](const std::string& text) {
         const auto [ids, types, is_cut] = l.encode(text);
         check(std::count(types.begin(), types.end(), 1) == 0, "the attention of a pair is not shown");
-        return autograd::Tokens(1, std::ssize(ids), ids);
+        return ids;
     })};
     kit::converse(prompt);
 }

@@ -99,8 +99,7 @@ kit::ReportModel report_model(const Labeller& l, const Corpus& corpus) {
     std::vector<Labeller::Encoding> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.encode(shown[i].text));
-    kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts),
-                                              kit::token_names(l.tokenizer, l.model.config.vocabulary));
+    kit::ReportModel s = kit::report_model_of(l.model, l.inputs(texts), kit::token_names(l.tokenizer));
     s.answers = [&l, &shown] { return kit::Answers{{}, l.labels, evaluate(l, shown).counts}; };
     return s;
 }

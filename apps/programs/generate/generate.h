@@ -87,11 +87,11 @@ std::string described(const models::SamplingOptions& o);
 
 // Each token of a text but the first is predicted from those before it, as many as fit: the model reads
 // windows of `context` tokens, each `stride` tokens behind the one before, and of each but the first only the
-// last `stride` predictions count. So a prediction has at least context - stride tokens before it, or all
-// that there are. A smaller stride takes longer, and is nearer to what the model would say with all of its
-// context.
-kit::Measured score(const models::LanguageModel& model, const kit::Sequence& text, int64_t context,
-                    int64_t stride);
+// last `stride` predictions count; the other targets are `ignored`. So a prediction has at least context -
+// stride tokens before it, or all that there are. A smaller stride takes longer, and is nearer to what the
+// model would say with all of its context.
+std::vector<kit::Examples> windows_of(const kit::Sequence& text, int64_t context, int64_t stride,
+                                      int32_t ignored);
 
 // Scores each file, behind the token that begins a text, and prints nats and bits per token, perplexity, and
 // bits per byte. Each line of a model of lines is a text, and its end is predicted, too. Characters that the

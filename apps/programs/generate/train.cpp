@@ -189,9 +189,8 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
 // What the page of --report shows: the attention of a held-out piece, whose last token is only predicted, and
 // what the model writes.
 kit::ReportModel report_model(const Writer& w, const Sequence& piece) {
-    kit::ReportModel s =
-        kit::report_model_of(w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs,
-                             kit::token_names(w.tokenizer, w.model.config.vocabulary));
+    kit::ReportModel s = kit::report_model_of(
+        w.model, kit::examples_of(Tokens(1, std::ssize(piece), piece)).inputs, kit::token_names(w.tokenizer));
     s.answers = [&w] { return kit::Answers{{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}}; };
     return s;
 }
@@ -214,8 +213,8 @@ Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const 
         some.push_back(all[i]);
 
     const auto pad = static_cast<int32_t>(w.model.config.vocabulary);  // no id of a text
-    kit::Batches batches(corpus.training, w.lines, context, pad, s.batch,
-                         Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    kit::Batches batches = {
+        corpus.training, w.lines, context, pad, s.batch, Rng(static_cast<uint64_t>(s.seed)).fork("batches")};
     models::RunModel learns = kit::run_model_of(
         w, models::text::fingerprint(autograd::mapped(files, &kit::File::text), corpus.training),
         s.is_further() ? s.words[0] : "");

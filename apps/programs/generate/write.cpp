@@ -57,30 +57,29 @@ void talk(const Writer& w, WriteSettings s) {
         write(w, s);
         ++s.seed;
     }};
-    kit::add_commands(prompt, w, kit::token_names(w.tokenizer, w.model.config.vocabulary));
+    kit::add_commands(prompt, w, kit::token_names(w.tokenizer));
     kit::converse(prompt);
 }
 
-kit::Measured score(const models::LanguageModel& model, const Sequence& text, int64_t context,
-                    int64_t stride) {
-    const auto ignored = static_cast<int32_t>(model.config.vocabulary);
+std::vector<kit::Examples> windows_of(const Sequence& text, int64_t context, int64_t stride,
+                                      int32_t ignored) {
     const int64_t all = std::ssize(text) - 1;  // predictions: number i is of token i + 1
-    const int64_t more = (std::max<int64_t>(0, all - context) + stride - 1) / stride;
-    const auto window = [&](int64_t number) {
-        const int64_t end = std::min(all, context + number * stride),
-                      begin = std::max<int64_t>(0, end - context);
-        const int64_t done = number == 0 ? 0 : context + (number - 1) * stride;
+    std::vector<kit::Examples> windows;
+    for (int64_t done = 0, end = 0; done < all; done = end) {
+        end = std::min(all, done == 0 ? context : done + stride);
+        const int64_t begin = std::max<int64_t>(0, end - context);
         const auto first = text.begin() + begin, last = text.begin() + end;
         Sequence targets(first + 1, last + 1);
         std::fill(targets.begin(), targets.begin() + (done - begin), ignored);
-        return kit::Examples{{Tokens(1, end - begin, {first, last})},
-                             Tokens(1, end - begin, std::move(targets), ignored)};
-    };
-    return kit::measure(kit::objective_of(model), 1 + more, window);
+        windows.push_back(
+            {{Tokens(1, end - begin, {first, last})}, Tokens(1, end - begin, std::move(targets), ignored)});
+    }
+    return windows;
 }
 
 void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {
     const int64_t context = w.model.config.max_length;
+    const auto ignored = static_cast<int32_t>(w.model.config.vocabulary);
     for (const kit::File& file : files) {
         std::vector<Sequence> texts;
         int64_t left_out = 0;
@@ -94,13 +93,9 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         }
         autograd::check(!texts.empty() && texts[0].size() > 1, file.name,
                         ": there is no text in this file that the model knows");
-        const std::vector<kit::Examples> batches =
-            kit::batches_of(kit::cut(w.lines ? texts : std::vector<Sequence>(), context),
-                            static_cast<int32_t>(w.model.config.vocabulary));
-        const kit::Measured loss = w.lines  // many short ones: some at once
-                                       ? kit::measure(kit::objective_of(w.model), std::ssize(batches),
-                                                      [&](int64_t i) { return batches.begin()[i]; })
-                                       : score(w.model, texts[0], context, stride);
+        const auto batches = w.lines ? kit::batches_of(kit::cut(texts, context), ignored)  // many short ones
+                                     : windows_of(texts[0], context, stride, ignored);
+        const kit::Measured loss = kit::measure(kit::objective_of(w.model), batches);
         autograd::check(std::isfinite(loss.nats), file.name, ": the model predicts this text with ",
                         loss.nats, " nats; its weights are broken");
         const double bits = loss.nats / std::numbers::ln2 * static_cast<double>(loss.predictions);

@@ -112,9 +112,9 @@ Batches::Step Batches::operator()(int64_t step) {
 
 kit::Measured measure(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
                       int64_t batch_tokens) {
+    const auto examples = [&](const auto& indices) { return kit::examples_of(corpus.batch(indices)); };
     const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
-    const auto batch_of = [&](int64_t i) { return kit::examples_of(corpus.batch(batches.begin()[i])); };
-    return kit::measure(kit::objective_of(model), std::ssize(batches), batch_of, team);
+    return kit::measure(kit::objective_of(model), mapped(batches, examples), team);
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Tokenizer& tokenizer,

@@ -27,23 +27,19 @@ struct PipeOptions {
     bool scores = false;  // the score and a tab before each translation
 };
 
-// Translates lines, and prints the translations. `name` is what messages call where they come from.
-class Pipe {
-public:
-    Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
-        : translator_(translator), options_(options), name_(name) {}
-
+// Translates lines, and prints the translations.
+struct Pipe {
     void operator()(const std::vector<std::string>& lines) {
-        for (const models::Translation& translation : translator_.translate(lines, options_.translation)) {
+        for (const models::Translation& translation : translator.translate(lines, options.translation)) {
             print(translation);
-            ++read_;
-            pieces_ += translation.pieces;
-            if (unknown_ == 0 && !translation.unknown.empty())
-                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", read_);
-            unknown_ += std::ssize(translation.unknown);
+            ++read;
+            pieces += translation.pieces;
+            if (unknown == 0 && !translation.unknown.empty())
+                first_unknown = join("'", kit::as_line(translation.unknown[0]), "' in line ", read);
+            unknown += std::ssize(translation.unknown);
             if (translation.cut)
-                std::cerr << join(name_, ":", read_, ": longer than ",
-                                  kit::counted(translator_.model.config.max_length - 1, "piece"),
+                std::cerr << join(name, ":", read, ": longer than ",
+                                  kit::counted(translator.model.config.max_length - 1, "piece"),
                                   ": the rest is left out\n");
         }
         kit::flush_output();
@@ -51,36 +47,35 @@ public:
 
     // Some unknown characters are normal. If all are unknown, the input is in another language.
     void check_known() const {
-        check(unknown_ == 0 || unknown_ < pieces_, name_,
+        check(unknown == 0 || unknown < pieces, name,
               ": the model has never seen any of these characters; is this the language that it learned "
               "from?");
     }
     void report_unknown() const {
-        if (unknown_ > 0)
-            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
-                              " words or pieces of words, first ", first_unknown_, "\n");
+        if (unknown > 0)
+            std::cerr << join(name, ": the model has never seen ", unknown, " of ", pieces,
+                              " words or pieces of words, first ", first_unknown, "\n");
     }
 
-private:
     void print(const models::Translation& translation) const {
         for (const models::Translation::Candidate& c : translation.best) {
-            if (options_.list)
-                std::cout << read_ << " ||| " << c.text << " ||| " << c.score;
-            else if (options_.scores)
+            if (options.list)
+                std::cout << read << " ||| " << c.text << " ||| " << c.score;
+            else if (options.scores)
                 std::cout << c.score << '\t' << c.text;
             else
                 std::cout << c.text;
-            if (options_.translation.align)
+            if (options.translation.align)
                 std::cout << " ||| " << models::text::to_string(c.alignment);
             std::cout << '\n';
         }
     }
 
-    const models::Translator& translator_;
-    const PipeOptions& options_;
-    const std::string name_;
-    int64_t read_ = 0, pieces_ = 0, unknown_ = 0;  // how many lines; and what they had
-    std::string first_unknown_;
+    const models::Translator& translator;
+    const PipeOptions& options;
+    const std::string name;                     // what messages call where the lines come from
+    int64_t read = 0, pieces = 0, unknown = 0;  // how many lines; and what they had
+    std::string first_unknown = {};
 };
 
 // Translates what is typed.
@@ -90,7 +85,7 @@ void talk(const models::Translator& translator, const PipeOptions& options) {
     kit::Prompt prompt = kit::prompt_of(translator.model, tokenizer, tokenizer,
                                         {.beam = o.beam, .alpha = o.alpha, .k = 0}, true);
     prompt.answer = [&](const std::string& text, const std::string& where) {
-        Pipe line(translator, options, where);
+        Pipe line = {translator, options, where};
         line({text});
         line.report_unknown();
     };
@@ -140,7 +135,7 @@ void run_command(kit::Options& options) {
         check(file.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
     }
     const std::string name = kit::as_line(is_file ? words[1] : "standard input");
-    Pipe lines(translator, pipe, name);
+    Pipe lines = {translator, pipe, name};
     kit::for_lines_together(is_file ? file : std::cin, name, 8 * pipe.translation.batch, std::ref(lines),
                             rule_for(translator.tokenizer.is_byte_level()));
     lines.check_known();

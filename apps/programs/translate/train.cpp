@@ -86,55 +86,37 @@ void load_average(const std::vector<std::string>& files, const Transformer& into
         });
 }
 
-class Learner {
-public:
-    Learner(const Settings& of, const models::RunFolder& in)
-        : s(of),
-          folder(in),
-          files(read_texts(s)),
-          tokenizer(folder.resumes() ? models::SavedModel(folder.last()).tokenizer()
-                                     : learn_text(s, files[0])),
-          model(kit::new_model<Transformer>(model_config(s, tokenizer),
-                                            autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"))),
-          corpus(corpus_of(files[0])),
-          validation(files.size() > 1 ? std::optional(corpus_of(files[1])) : std::nullopt),
-          run_(folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}), options(),
-               plan()),
-          batches_(corpus, tokenizer, s.batch_tokens, s.accumulate, s.bpe_dropout,
-                   static_cast<uint64_t>(s.seed), run_.epoch) {
-        if (folder.resumes())
-            for (const std::string& file : files_of_epochs(run_.epoch.ended + 1, run_.epoch.ended))
-                nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
-    }
-
+struct Learner {
     void operator()() {
-        if (run_.step() < s.steps)
+        if (folder.resumes())
+            for (const std::string& file : files_of_epochs(run.epoch.ended + 1, run.epoch.ended))
+                nn::checkpoint::read(file);  // is missing or damaged: said now, and not at the end
+        if (run.step() < s.steps)
             print_epoch();
-        while (run_.next()) {
-            const Batches::Step step = batches_(run_.step());
-            run_.learn(step.batches, [&](const models::Batch& batch, const nn::Mode& mode) {
+        while (run.next()) {
+            const Batches::Step step = batches(run.step());
+            run.learn(step.batches, [&](const models::Batch& batch, const nn::Mode& mode) {
                 return models::teacher_forcing(model, batch, mode,
                                                static_cast<autograd::Real>(s.label_smoothing));
             });
             if (step.ends_epoch)
-                run_.end_epoch();
-            if (!run_.validates())  // an epoch that the run's end cuts short counts as one
+                run.end_epoch();
+            if (!run.validates())  // an epoch that the run's end cuts short counts as one
                 continue;
             if (validation) {
                 const double score = bleu({.beam = 1, .alpha = 0}).score;
-                run_.scores = {{"BLEU", score}};
+                run.scores = {{"BLEU", score}};
                 const double loss = validation_loss().nats;
-                run_.validated(loss, join("epoch ", epoch(), "  step ", run_.step(), "  loss ",
-                                          kit::number(run_.epoch.loss(), 4), "  validation ",
-                                          kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
+                run.validated(loss, join("epoch ", epoch(), "  step ", run.step(), "  loss ",
+                                         kit::number(run.epoch.loss(), 4), "  validation ",
+                                         kit::number(loss, 4), "  BLEU ", kit::number(score, 2)));
             }
             keep_epoch();
         }
-        if (run_.ends())
+        if (run.ends())
             finish();
     }
 
-private:
     Corpus corpus_of(const ParallelText& text) const {
         return {text, tokenizer, model.config.specials, s.context};
     }
@@ -180,7 +162,7 @@ private:
     }
 
     kit::RunPlan plan() {
-        const auto batch = [this](int64_t step) { return kit::examples_of(batches_(step).batches[0]); };
+        const auto batch = [this](int64_t step) { return kit::examples_of(batches(step).batches[0]); };
         return {.activations = kit::activation_bytes(
                     model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
                 .continues = "a larger --steps or, if --patience ended it, a larger --patience continues it",
@@ -189,7 +171,7 @@ private:
     }
 
     void print_epoch() const {
-        const int64_t steps = batches_.steps();
+        const int64_t steps = batches.steps();
         kit::say(join("an epoch: ", kit::counted(corpus.size(), "pair"), ", ", kit::counted(steps, "step"),
                       "; all ", kit::counted(s.steps, "step"), " are ",
                       kit::counted((s.steps + steps - 1) / steps, "epoch")));
@@ -203,7 +185,7 @@ private:
         return measure_bleu(folder.team(), model, tokenizer, validation->sentences(), options);
     }
 
-    int64_t epoch() const { return run_.epoch.number(); }
+    int64_t epoch() const { return run.epoch.number(); }
 
     std::string epoch_file(int64_t number) const {
         return folder.file(join("epoch-", number, ".safetensors"));
@@ -221,7 +203,7 @@ private:
     void keep_epoch() const {
         if (!folder.writes())
             return;
-        models::save_checkpoint(epoch_file(epoch()), run_.model.state);
+        models::save_checkpoint(epoch_file(epoch()), run.model.state);
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
@@ -235,23 +217,23 @@ private:
         const std::vector<std::string> epochs = files_of_epochs(epoch(), epoch());
         if (leads)
             load_average(epochs, model);
-        run_.share_weights();
+        run.share_weights();
         kit::Measured loss = validation ? validation_loss() : kit::Measured();
-        const double best = run_.training.best_validation;
-        const std::string of_step = join("step ", run_.training.best_step);
+        const double best = run.training.best_validation;
+        const std::string of_step = join("step ", run.training.best_step);
         std::string kept = "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
         if (loss.nats >= best) {
             if (leads)
                 models::load_weights(folder.best(), models::state_dict(model));
-            run_.share_weights();
+            run.share_weights();
             kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept,
                         " has ", loss.nats);
             loss.nats = best;
-        } else if (run_.training.best_step > 0) {
+        } else if (run.training.best_step > 0) {
             kept += join(": validation loss ", loss.nats, "; the best epoch, at ", of_step, ", has ", best);
         }
         if (folder.writes())
-            models::save_checkpoint(folder.model(), run_.model.state);
+            models::save_checkpoint(folder.model(), run.model.state);
         std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation)
             std::cout << "validation: " << kit::in_words(loss) << "\nbeam " << kBeam << ": "
@@ -260,13 +242,19 @@ private:
 
     const Settings& s;
     const models::RunFolder& folder;
-    const std::vector<ParallelText> files;
-    const Tokenizer tokenizer;
-    const Transformer model;
-    const Corpus corpus;
-    const std::optional<Corpus> validation;
-    kit::Run run_;
-    Batches batches_;  // from the run's epoch on
+    const std::vector<ParallelText> files = read_texts(s);
+    const Tokenizer tokenizer =
+        folder.resumes() ? models::SavedModel(folder.last()).tokenizer() : learn_text(s, files[0]);
+    const Transformer model = kit::new_model<Transformer>(
+        model_config(s, tokenizer), autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    const Corpus corpus = corpus_of(files[0]);
+    const std::optional<Corpus> validation = files.size() > 1 ? std::optional(corpus_of(files[1]))
+                                                              : std::nullopt;
+    kit::Run run = {folder, models::run_model(model, data(), {{"tokenizer.json", tokenizer.json()}}),
+                    options(), plan()};
+    Batches batches = {corpus,       tokenizer,     s.batch_tokens,
+                       s.accumulate, s.bpe_dropout, static_cast<uint64_t>(s.seed),
+                       run.epoch};  // from that epoch on
 };
 
 }  // namespace
