@@ -122,20 +122,6 @@ void GradSink::pass(const Tensor& dout) const {
         node_->add_grad(dout);
 }
 
-Saved::Saved(std::shared_ptr<Storage> storage, const Shape& shape)
-    : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}
-
-const Real* Saved::data() const {
-    check(storage_->version == version_, "[backward] a tensor of shape ", shape_,
-          " was changed after forward had used it; change parameters after backward, or run forward again");
-    return Tensor(shape_, storage_).data();  // throws for a weight that is only packed (weight.h)
-}
-
-Tensor Saved::tensor() const {
-    data();  // throws if it was changed
-    return Tensor(shape_, storage_);
-}
-
 Tensor Node::attach(Tensor out, std::unique_ptr<Node> node) {
     if (out.numel() <= kShown)
         node->value_ = out.storage_;

@@ -108,21 +108,6 @@ private:
     std::shared_ptr<Node> node_;
 };
 
-// Elements that backward will need. Reading them throws Error if they were changed in the meantime.
-class Saved {
-public:
-    Saved(std::shared_ptr<Storage> storage, const Shape& shape);
-    const Shape& shape() const { return shape_; }
-    int64_t numel() const { return shape_.numel(); }
-    const Real* data() const;
-    Tensor tensor() const;  // outside of the graph
-
-private:
-    std::shared_ptr<Storage> storage_;
-    Shape shape_;
-    uint32_t version_;
-};
-
 // A value for this thread, while an object of type `Switch` exists. The innermost one counts, and ends first.
 // Switch derives from ThreadSwitch<Switch> (CRTP): a flag, or with a T another kind of value. Without any
 // object it is T().

@@ -25,14 +25,9 @@ Gemm dense(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed
             .b_transposed = b_transposed};
 }
 
-// leading() drops the last two dims; with_matrix() appends them again.
-Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 2); }
-Shape with_matrix(const Shape& lead, int64_t rows, int64_t columns) {
-    int64_t sizes[Shape::kMaxRank];
-    int64_t* end = std::copy(lead.begin(), lead.end(), sizes);
-    *end++ = rows;
-    *end++ = columns;
-    return Shape(sizes, lead.rank() + 2);
+// The same shape of matrices (rows, columns). (1, 1): each matrix as one element.
+Shape with_matrix(const Shape& shape, int64_t rows, int64_t columns) {
+    return shape.with(-2, rows).with(-1, columns);
 }
 
 // Maps a matrix index in the broadcast result to the index of that matrix in an operand.
@@ -47,11 +42,13 @@ int64_t number_of(int64_t matrix, const int64_t sizes[4], const int64_t strides[
 // run one after the other, each split over the threads. A chunk takes at least half a microsecond.
 constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
 
-// c (lead, m, n) = op(a) @ op(b), for every pair of matrices that broadcasting the leading dims yields.
+// c (lead, m, n) = op(a) @ op(b), for every pair of matrices that broadcasting the leading dims yields. lead:
+// the shape of c, each matrix as one element.
 void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, Precision p, kernels::Out c) {
     g.accumulate = c.accumulate;
     const auto product = kernels::cpu().products(p).gemm;
-    const kernels::Loop4 loop = broadcast_loop(lead, leading(a.shape()), leading(b.shape()));
+    const kernels::Loop4 loop =
+        broadcast_loop(lead, with_matrix(a.shape(), 1, 1), with_matrix(b.shape(), 1, 1));
     const int64_t count = lead.numel(), work = g.m * g.n * g.k + 1;
     const int64_t grain = work > kSmallProduct ? count : (kChunkWork + work - 1) / work;
     parallel_for(0, count, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
@@ -65,7 +62,7 @@ void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, Preci
 // dims.
 void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape& lead, Precision p,
                    const Shape& to, const GradSink& sink) {
-    if (leading(to) == lead)
+    if (with_matrix(to, 1, 1) == lead)
         return multiply(g, a, b, lead, p, sink.open());
     const Tensor products = Tensor::uninitialized(with_matrix(lead, g.m, g.n));
     multiply(g, a, b, lead, p, {products.mutable_data()});
@@ -90,8 +87,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
         const Tensor rows = a.with_shape({a.shape().without(-1).numel(), k});
         return matmul(rows, b, b_transposed).with_shape(a.shape().with(-1, n));
     }
-    const Shape lead = broadcast_shapes("matmul", leading(a.shape()), leading(b.shape()));
-    Tensor out = Tensor::uninitialized(with_matrix(lead, m, n));
+    Tensor out = Tensor::uninitialized(
+        broadcast_shapes("matmul", with_matrix(a.shape(), m, n), with_matrix(b.shape(), m, n)));
+    const Shape lead = with_matrix(out.shape(), 1, 1);
     multiply(dense(m, n, k, false, b_transposed), a, b, lead, p, {out.mutable_data()});
     return with_backward(
         "matmul", out, {&a, &b},

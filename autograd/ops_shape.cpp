@@ -30,13 +30,9 @@ void copy(const Shape& part, const Shape& from_shape, const Real* from, const Sh
 Tensor reshape(const Tensor& x, List<int64_t> sizes) {
     std::vector<int64_t> full(sizes.begin(), sizes.end());
     const auto open = std::find(full.begin(), full.end(), -1);
-    int64_t known = 1;
-    for (auto size = full.begin(); size != full.end(); ++size) {
-        check(*size >= 0 || size == open, "[reshape] sizes must be >= 0, and one at most -1");
-        check(size == open || !__builtin_mul_overflow(known, *size, &known),
-              "[reshape] too many elements for 64 bits");
-    }
     if (open != full.end()) {
+        *open = 1;
+        const int64_t known = Shape(full.data(), static_cast<int>(full.size())).numel();
         check(known > 0 && x.numel() % known == 0, "[reshape] ", x.shape(), " cannot be divided into ", known,
               " equal parts");
         *open = x.numel() / known;
@@ -95,30 +91,30 @@ Tensor concat(List<Tensor> parts, int dim) {
     check(!parts.empty(), "[concat] at least one tensor is needed");
     const Shape& first = parts[0].shape();
     const int d = first.index(dim);
-    struct Place {
-        GradSink sink;
-        Shape shape;
-        int64_t offset;
-    };
-    std::vector<Place> places;
     std::vector<const Tensor*> inputs;
     int64_t total = 0;
     for (const Tensor& part : parts) {
         check(part.rank() == first.rank() && part.shape().with(d, 0) == first.with(d, 0),
               "[concat] shapes may differ in dimension ", dim, " only: got ", first, " and ", part.shape());
-        places.push_back({part.sink(), part.shape(), total * stride(first, d)});
         inputs.push_back(&part);
         total += part.size(d);
     }
     Tensor out = Tensor::uninitialized(first.with(d, total));
-    Real* const to = out.mutable_data();
-    for (std::size_t i = 0; i < places.size(); ++i)
-        copy(places[i].shape, places[i].shape, inputs[i]->data(), out.shape(), {to + places[i].offset});
-    return with_backward("concat", out, inputs, [places = std::move(places)](const Tensor& dout) {
-        for (const Place& place : places)
-            if (place.sink)
-                copy(place.shape, dout.shape(), dout.data() + place.offset, place.shape, place.sink.open());
-    });
+    Real* to = out.mutable_data();
+    for (const Tensor& part : parts) {
+        copy(part.shape(), part.shape(), part.data(), out.shape(), {to});
+        to += part.size(d) * stride(first, d);
+    }
+    return with_backward("concat", out, inputs,
+                         [d, sinks = mapped(parts, &Tensor::sink),
+                          shapes = mapped(parts, &Tensor::shape)](const Tensor& dout) {
+                             const Real* from = dout.data();
+                             for (std::size_t i = 0; i < sinks.size(); ++i) {
+                                 if (sinks[i])
+                                     copy(shapes[i], dout.shape(), from, shapes[i], sinks[i].open());
+                                 from += shapes[i][d] * stride(dout.shape(), d);
+                             }
+                         });
 }
 
 Tensor stack(List<Tensor> parts, int dim) {

@@ -48,13 +48,12 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int32_t ignore = options.ignore.value_or(targets.pad());
     const Tokens ids(targets.batch(), targets.length(), targets.ids(), ignore);
-    Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (M), 0 where ignored
-    for (int64_t i = 0; i < counted.numel(); ++i)
-        counted.mutable_data()[i] = ids.ids()[static_cast<std::size_t>(i)] != ignore;
-    const Tensor rows = reshape(logits, {counted.numel(), -1});               // (M, V)
-    const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));  // (M, V)
-    const Tensor of_target = gather(log_p, ids);                              // (M), 0 where ignored
-    const Tensor of_all = where(counted, mean(log_p, {1}), 0);                // (M)
+    const Tensor counted = Tensor::from_function(
+        {std::ssize(ids.ids())}, [&](uint64_t i) { return ids.ids()[i] != ignore; });  // (M), 0 where ignored
+    const Tensor rows = reshape(logits, {counted.numel(), -1});                        // (M, V)
+    const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));           // (M, V)
+    const Tensor of_target = gather(log_p, ids);                                       // (M), 0 where ignored
+    const Tensor of_all = where(counted, mean(log_p, {1}), 0);                         // (M)
     const Real s = options.label_smoothing;
     const Tensor log_q = s == 0 ? of_target : (1 - s) * of_target + s * of_all;  // (M)
     return -sum(log_q) / sum(counted);                                           // ()
@@ -112,17 +111,12 @@ static Tensor attention_of_heads(const Tensor& q, const Tensor& k, const Tensor&
 // 1 where query t of sentence b may see key s, else 0: (B, 1, T, S)
 static Tensor allowed_pairs(const Mask& mask, int64_t B, int64_t T, int64_t S) {
     const kernels::AttentionMask m = mask.view();
-    Tensor pairs = Tensor::ones({B, 1, T, S});
-    Real* const may_see = pairs.mutable_data();
-    for (int64_t b = 0; b < B; ++b)
-        for (int64_t t = 0; t < T; ++t)
-            for (int64_t s = 0; s < S; ++s) {
-                const int64_t pair = (b * T + t) * S + s;
-                may_see[pair] = (m.key_counts == nullptr || s < m.key_counts[b]) &&
-                                (!m.causal || s <= t + (S - T)) &&
-                                (m.allowed == nullptr || m.allowed[pair] != 0);
-            }
-    return pairs;
+    return Tensor::from_function({B, 1, T, S}, [&](uint64_t pair) {
+        const int64_t row = static_cast<int64_t>(pair) / S, s = static_cast<int64_t>(pair) % S;
+        const int64_t b = row / T, t = row % T;
+        return (m.key_counts == nullptr || s < m.key_counts[b]) && (!m.causal || s <= t + (S - T)) &&
+               (m.allowed == nullptr || m.allowed[pair] != 0);
+    });
 }
 
 // (B, T, H*D) -> (B, H, T, D)

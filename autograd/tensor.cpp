@@ -125,7 +125,13 @@ void Tensor::backward(const Tensor& start) const {
 
 Saved Tensor::save() const {
     check(defined(), "[Tensor] ", kEmpty);
-    return Saved(storage_, shape_);
+    return Saved(*this);
+}
+
+const Tensor& Saved::tensor() const {
+    check(tensor_.memory()->version == version_, "[backward] a tensor of shape ", tensor_.shape(),
+          " was changed after forward had used it; change parameters after backward, or run forward again");
+    return tensor_;
 }
 
 Tensor Tensor::detach() const { return Tensor(shape_, storage_); }

@@ -32,6 +32,7 @@
 namespace plaingrad::autograd {
 
 class Rng;
+class Saved;
 
 class Tensor {
 public:
@@ -120,11 +121,23 @@ private:
     [[noreturn]] const Real* no_data() const;
 
     friend class Node;
-    friend class Saved;
 
     Shape shape_;
     std::shared_ptr<Storage> storage_;
     std::shared_ptr<Node> node_;
+};
+
+// Elements that backward will need. Reading them throws Error if they were changed in the meantime.
+class Saved {
+public:
+    explicit Saved(const Tensor& tensor) : tensor_(tensor.detach()), version_(tensor.memory()->version) {}
+    const Shape& shape() const { return tensor_.shape(); }
+    const Tensor& tensor() const;  // outside of the graph
+    const Real* data() const { return tensor().data(); }
+
+private:
+    Tensor tensor_;
+    uint32_t version_;
 };
 
 // Prints as NumPy and PyTorch do: rows in brackets, aligned columns, and only the first and last three

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "autograd/base/check.h"
-#include "autograd/base/shape.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd {
@@ -84,13 +83,11 @@ Mask Mask::key_counts(std::vector<int32_t> counts) {
 }
 
 Mask Mask::allowed(int64_t batch, int64_t queries, int64_t keys, std::vector<uint8_t> pairs) {
-    const int64_t count = Shape{batch, queries, keys}.numel();
-    check(static_cast<int64_t>(pairs.size()) == count, "[Mask::allowed] (", batch, ", ", queries, ", ", keys,
-          ") needs ", count, " entries: got ", pairs.size());
     Mask mask;
+    mask.allowed_shape_ = {batch, queries, keys};
+    check(std::ssize(pairs) == mask.allowed_shape_.numel(), "[Mask::allowed] ", mask.allowed_shape_,
+          " needs ", mask.allowed_shape_.numel(), " entries: got ", pairs.size());
     mask.allowed_ = std::make_shared<const std::vector<uint8_t>>(std::move(pairs));
-    mask.allowed_queries_ = queries;
-    mask.allowed_keys_ = keys;
     return mask;
 }
 
@@ -108,11 +105,8 @@ void Mask::check_fits(int64_t batch, int64_t queries, int64_t keys) const {
             check(count >= 0 && count <= keys, "[Mask] a key count must be from 0 to ", keys, ": got ",
                   count);
     }
-    check(!allowed_ || (allowed_queries_ == queries && allowed_keys_ == keys &&
-                        static_cast<int64_t>(allowed_->size()) == batch * queries * keys),
-          "[Mask] allowed pairs for ", allowed_queries_, " queries and ", allowed_keys_, " keys (",
-          allowed_ ? allowed_->size() : 0, " in all) do not fit a batch of ", batch, " with ", queries,
-          " queries and ", keys, " keys");
+    check(!allowed_ || allowed_shape_ == Shape{batch, queries, keys}, "[Mask] allowed pairs ", allowed_shape_,
+          " do not fit a batch of ", batch, " with ", queries, " queries and ", keys, " keys");
     check(!causal_ || keys >= queries, "[Mask] causal attention needs at least as many keys (", keys,
           ") as queries (", queries, ")");
 }

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "autograd/base/shape.h"
+
 namespace plaingrad::autograd {
 
 // The constructor checks the ids, and the object is immutable: ops may trust its sizes.
@@ -83,7 +85,7 @@ private:
     // Shared, as backward's closure keeps a copy of the mask.
     std::shared_ptr<const std::vector<int32_t>> key_counts_;
     std::shared_ptr<const std::vector<uint8_t>> allowed_;
-    int64_t allowed_queries_ = 0, allowed_keys_ = 0;
+    Shape allowed_shape_;  // (batch, queries, keys)
     bool causal_ = false;
 };
 

@@ -39,29 +39,6 @@ autograd::AttentionOptions options_of(const Attention& layer, const Mask& mask, 
             .kv_length = pass.cache != nullptr ? pass.cache->length() : 0};
 }
 
-template <class Attention>
-Tensor attend(const Attention& layer, const Tensor& q, const Tensor& kv, const Mask& mask, const Pass& pass) {
-    const Rng rng = layer.dropout.rng_in(pass.mode);
-    const Tensor heads = autograd::cross_attention(q, kv, options_of(layer, mask, pass, rng));  // (B, T, H*D)
-    return layer.out_proj(heads);  // (B, T, d_model)
-}
-
-// q | k | v of x, queries and keys turned by their positions' angles if there are any.
-Tensor projected(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
-    Tensor qkv = layer.in_proj(x);  // (B, T, (H + 2*G)*D)
-    const int64_t first = pass.cache != nullptr ? pass.cache->length() : 0;
-    return pass.rotary != nullptr ? (*pass.rotary)(std::move(qkv), layer.n_heads + layer.n_kv_heads, first)
-                                  : qkv;
-}
-
-Tensor attend_cached(const MultiHeadAttention& layer, const Tensor& x, const Pass& pass) {
-    const Tensor all = projected(layer, x, pass);                         // (B, T, (H + 2*G)*D)
-    const int64_t width = layer.out_proj.weight->size(0);                 // H*D
-    pass.cache->append(autograd::slice(all, -1, width, all.size(2)));     // keys are kept as they were turned
-    const Tensor q = autograd::slice(all, -1, 0, width);                  // (B, T, H*D)
-    return attend(layer, q, pass.cache->stored(), Mask::causal(), pass);  // the last query sees the last key
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
@@ -75,13 +52,22 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
       n_kv_heads(kv_heads(n_heads_, o)) {}
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
-    if (pass.cache != nullptr)
-        return attend_cached(*this, x, pass);
-    const Tensor qkv = projected(*this, x, pass);  // (B, T, (H + 2*G)*D)
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor heads =
-        autograd::self_attention(qkv, options_of(*this, pass.mask, pass, rng));  // (B, T, H*D)
-    return out_proj(heads);                                                      // (B, T, d_model)
+    const int64_t first = pass.cache != nullptr ? pass.cache->length() : 0;  // the position of x[:, 0]
+    Tensor qkv = in_proj(x);                                                 // (B, T, (H + 2*G)*D)
+    if (pass.rotary != nullptr)  // turns q and k by the angles of their positions
+        qkv = (*pass.rotary)(std::move(qkv), n_heads + n_kv_heads, first);
+    if (pass.cache == nullptr) {
+        const Tensor heads =
+            autograd::self_attention(qkv, options_of(*this, pass.mask, pass, rng));  // (B, T, H*D)
+        return out_proj(heads);                                                      // (B, T, d_model)
+    }
+    const int64_t width = out_proj.weight->size(0);                     // H*D
+    const Tensor q = autograd::slice(qkv, -1, 0, width);                // (B, T, H*D)
+    pass.cache->append(autograd::slice(qkv, -1, width, qkv.size(2)));   // from now on it has all keys
+    const auto options = options_of(*this, Mask::causal(), pass, rng);  // the last query sees the last key
+    const Tensor& kv = pass.cache->stored();                            // (B, S, 2*G*D)
+    return out_proj(autograd::cross_attention(q, kv, options));         // (B, T, d_model)
 }
 
 CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng, const MultiHeadOptions& o)
@@ -97,8 +83,12 @@ CrossAttention::CrossAttention(int64_t d_model, int64_t n_heads_, const Rng& rng
       n_kv_heads(kv_heads(n_heads_, o)) {}
 
 Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
+    const Rng rng = dropout.rng_in(pass.mode);
     const Tensor kv = pass.cache != nullptr ? pass.cache->stored() : kv_proj(memory);  // (B, S, 2*G*D)
-    return attend(*this, q_proj(x), kv, pass.mask, pass);                              // (B, T, d_model)
+    const Tensor q = q_proj(x);                                                        // (B, T, H*D)
+    const Tensor heads =
+        autograd::cross_attention(q, kv, options_of(*this, pass.mask, pass, rng));  // (B, T, H*D)
+    return out_proj(heads);                                                         // (B, T, d_model)
 }
 
 }  // namespace plaingrad::nn

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "autograd/base/parallel.h"
 #include "autograd/base/portable_math.h"
 #include "nn/probe.h"
 
@@ -12,20 +11,17 @@ namespace plaingrad::nn {
 // With an odd d the last column is a sine without its cosine.
 static Tensor sinusoid_table(int64_t max_length, int64_t d) {
     namespace portable = autograd::portable;
-    Tensor table = Tensor::uninitialized({max_length, d});
-    Real* values = table.mutable_data();
+    std::vector<double> wave_lengths;  // over 2π
     for (int64_t i = 0; i < d; ++i) {
         const int64_t even = i / 2 * 2;
         const double exponent = static_cast<double>(even) / static_cast<double>(d);
-        const double wave_length =
-            portable::exp(exponent * portable::log(10000.0));  // 10000^exponent, over 2π
-        for (int64_t position = 0; position < max_length; ++position) {
-            const double angle = static_cast<double>(position) / wave_length;
-            values[position * d + i] =
-                static_cast<Real>(i % 2 == 0 ? portable::sin(angle) : portable::cos(angle));
-        }
+        wave_lengths.push_back(portable::exp(exponent * portable::log(10000.0)));  // 10000^exponent
     }
-    return table;
+    return Tensor::from_function({max_length, d}, [&](uint64_t element) {
+        const uint64_t position = element / wave_lengths.size(), i = element % wave_lengths.size();
+        const double angle = static_cast<double>(position) / wave_lengths[i];
+        return i % 2 == 0 ? portable::sin(angle) : portable::cos(angle);
+    });
 }
 
 PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length_, int64_t d, const Rng& rng,
@@ -108,16 +104,12 @@ Rotary::Rotary(int64_t max_length, int64_t head_dim_, const RotaryOptions& o) : 
     std::vector<float> frequencies;
     for (int64_t i = 0; i < half; ++i)
         frequencies.push_back(frequency_of(i, width, o));
-    turns = Tensor::uninitialized({max_length, width});
-    Real* const values = turns.mutable_data();
-    autograd::parallel_for(0, max_length, 64, [&](int64_t begin, int64_t end) {
-        for (int64_t position = begin; position < end; ++position)
-            for (int64_t i = 0; i < half; ++i) {
-                const float angle = static_cast<float>(position) * frequencies[static_cast<std::size_t>(i)];
-                Real* const at = values + position * width + i;
-                at[0] = static_cast<Real>(portable::cos(static_cast<double>(angle)));
-                at[half] = static_cast<Real>(portable::sin(static_cast<double>(angle)));
-            }
+    turns = Tensor::from_function({max_length, width}, [&](uint64_t element) {
+        const int64_t position = static_cast<int64_t>(element) / width,
+                      i = static_cast<int64_t>(element) % width;
+        const float angle = static_cast<float>(position) * frequencies[static_cast<std::size_t>(i % half)];
+        return i < half ? portable::cos(static_cast<double>(angle))
+                        : portable::sin(static_cast<double>(angle));
     });
 }
 

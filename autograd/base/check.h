@@ -9,6 +9,7 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace plaingrad::autograd {
 
@@ -21,22 +22,18 @@ struct Error : std::runtime_error {
 struct Printable {
     template <class T>
     Printable(const T& v)
-        : value(&v),
-          print([](std::ostream& out, const void* p) { out << unsigned_nan(*static_cast<const T*>(p)); }) {}
+        : value(&v), print([](std::ostream& out, const void* p) {
+              const T& x = *static_cast<const T*>(p);
+              if constexpr (std::is_floating_point_v<T>)  // the sign of a NaN depends on the processor
+                  out << (std::isnan(x) ? std::fabs(x) : x);
+              else
+                  out << x;
+          }) {}
     Printable(const char* text)
         : value(text), print([](std::ostream& out, const void* p) { out << static_cast<const char*>(p); }) {}
 
     const void* value;
     void (*print)(std::ostream&, const void*);
-
-private:
-    // A NaN loses its sign: which one it has depends on the processor and says nothing.
-    template <class T>
-    static const T& unsigned_nan(const T& v) {
-        return v;
-    }
-    static float unsigned_nan(float v) { return std::isnan(v) ? std::fabs(v) : v; }
-    static double unsigned_nan(double v) { return std::isnan(v) ? std::fabs(v) : v; }
 };
 
 std::string join(std::initializer_list<Printable> parts);

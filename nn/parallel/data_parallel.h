@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "nn/module.h"
@@ -68,29 +67,14 @@ struct StepGradient {
 // The sum of parts begin .. end - 1: a node of the tree.
 struct PartSum {
     int64_t begin, end;
-    bool operator==(const PartSum&) const = default;
+};
+struct GradientSum : PartSum {
+    Tensor gradients = {};  // of all parameters, one after the other; empty where only the tree matters
 };
 
-// Whether these are the two children of one node, in a tree of `parts` parts. The left one has 2^k of them
-// and begins at a multiple of 2^(k+1); the right one has as many, or what is left.
-constexpr bool are_siblings(const PartSum& left, const PartSum& right, int64_t parts) {
-    const int64_t size = left.end - left.begin, end = left.begin + 2 * size;
-    const bool is_power_of_two = (size & (size - 1)) == 0;
-    return is_power_of_two && left.begin % (2 * size) == 0 && left.end == right.begin &&
-           right.end == (end < parts ? end : parts);
-}
-
-// Appends a sum to those that are adjacent on its left, and adds up siblings for as long as there are any:
-// add() is called for each such addition, of the last sum to the last but one.
-template <class Add>
-void append(std::vector<PartSum>& sums, const PartSum& sum, int64_t parts, const Add& add) {
-    sums.push_back(sum);
-    for (std::size_t n = sums.size(); n >= 2 && are_siblings(sums[n - 2], sums[n - 1], parts); --n) {
-        sums[n - 2].end = sums[n - 1].end;
-        sums.pop_back();
-        add();
-    }
-}
+// Appends a sum to those that are adjacent on its left. As soon as two of them are siblings in the tree, they
+// are added up, in the memory of the left one.
+void append(std::vector<GradientSum>& sums, const GradientSum& sum, int64_t parts);
 
 // The parts that process `rank` of `size` computes: consecutive ones. Any two processes have equally many,
 // or one more.
@@ -107,16 +91,14 @@ auto shared_ranges(Team& team, int64_t n, const F& f) {
 }
 
 // The sums that such a process is left with: at most 2 log2(parts).
-inline std::vector<PartSum> sums_of(const PartSum& own, int64_t parts) {
-    std::vector<PartSum> sums;
+inline std::vector<GradientSum> sums_of(const PartSum& own, int64_t parts) {
+    std::vector<GradientSum> sums;
     for (int64_t part = own.begin; part < own.end; ++part)
-        append(sums, {part, part + 1}, parts, [] {});
+        append(sums, {{part, part + 1}}, parts);
     return sums;
 }
 
 // ---- a step
-
-struct PartSums;
 
 // The gradients of one step, which begin as zeros: backward of each loss, then their sum.
 class Gradients {
@@ -139,7 +121,7 @@ private:
     int64_t parts_, begin_, part_;  // begin_: the first of the own parts; part_: the present one
     bool is_whole_;
     std::vector<double> told_;  // for each own part: sum of losses, terms, tokens
-    std::shared_ptr<PartSums> sums_;
+    std::vector<GradientSum> sums_;
 };
 
 }  // namespace plaingrad::nn

@@ -84,7 +84,7 @@ Tensor square(const Tensor& x, Derivative derivative) {
     const Tensor y = mul(x, x).detach();
     return with_backward("square", y, {&x}, [=, dx = x.sink(), x = x.save()](const Tensor& dy) {
         const kernels::Out out = dx.open();
-        for (int64_t i = 0; i < x.numel(); ++i) {
+        for (int64_t i = 0; i < dy.numel(); ++i) {
             const Real d = derivative(x.data()[i], dy.data()[i]);
             out.data[i] = out.accumulate ? out.data[i] + d : d;
         }

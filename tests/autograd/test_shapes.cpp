@@ -143,7 +143,8 @@ TEST_CASE("mask: which sizes it fits", "[mask]") {
          {"[Mask] a key count", "to 5", "got 6"}},
         {error_of([] { Mask::key_counts({-1}).check_fits(1, 4, 5); }), {"[Mask] a key count", "got -1"}},
         {error_of([] { Mask::causal().check_fits(1, 4, 3); }), {"[Mask] causal", "keys (3)", "queries (4)"}},
-        {error_of([&] { allowed.check_fits(2, 5, 3); }), {"[Mask] allowed pairs for 3 queries and 5 keys"}},
+        {error_of([&] { allowed.check_fits(2, 5, 3); }),
+         {"[Mask] allowed pairs (2, 3, 5)", "5 queries and 3 keys"}},
         {error_of([&] { allowed.check_fits(1, 3, 5); }), {"[Mask] allowed pairs", "batch of 1"}},
         {error_of([] { Mask::allowed(2, 3, 5, {1}); }), {"[Mask::allowed] (2, 3, 5) needs 30", "got 1"}},
         {error_of([] {

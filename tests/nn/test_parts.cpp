@@ -1,9 +1,7 @@
 // The tree in which gradients of parts are added up.
 #include "nn/parallel/data_parallel.h"
 
-#include <map>
-#include <set>
-#include <utility>
+#include <bit>
 
 #include "nn/parallel/team.h"
 #include "tests/catch.h"
@@ -13,48 +11,44 @@ using namespace nn;         // NOLINT
 
 namespace {
 
-// Which sums were added, of which parts, when `processes` of them compute their own first and the results are
-// put together.
-std::set<std::pair<std::pair<int64_t, int64_t>, int64_t>> additions(int64_t processes, int64_t parts,
-                                                                    std::vector<PartSum>& left) {
-    std::set<std::pair<std::pair<int64_t, int64_t>, int64_t>> all;
-    const auto put = [&](std::vector<PartSum>& sums, const PartSum& sum) {
-        std::vector<PartSum> before = sums;
-        before.push_back(sum);
-        append(sums, sum, parts, [&] {
-            const PartSum right = before.back();
-            before.pop_back();
-            all.insert({{before.back().begin, before.back().end}, right.end});
-            before.back().end = right.end;
-        });
-    };
-    for (int64_t r = 0; r < processes; ++r) {
-        const PartSum own = parts_of(r, processes, parts);
-        std::vector<PartSum> sums;
-        for (int64_t p = own.begin; p < own.end; ++p)
-            put(sums, {p, p + 1});
-        CHECK(sums == sums_of(own, parts));
-        for (const PartSum& sum : sums)
-            put(left, sum);
-    }
-    return all;
+// A sum of these depends on the order in the last bit.
+Real of_part(int64_t part) { return static_cast<Real>(Rng(1).normal(static_cast<uint64_t>(part))); }
+
+// The sum of parts begin .. end - 1. The left child has as many parts as the largest power of two that leaves
+// some for the right one.
+Real tree(int64_t begin, int64_t end) {
+    if (end - begin == 1)
+        return of_part(begin);
+    const int64_t middle =
+        begin + static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(end - begin - 1)));
+    const Real left = tree(begin, middle);
+    return left + tree(middle, end);
 }
 
 }  // namespace
 
 TEST_CASE("parts: one tree, whoever adds", "[nn][team]") {
-    for (int64_t parts = 1; parts <= 40; ++parts) {
-        std::vector<PartSum> alone_left;
-        const auto alone_added = additions(1, parts, alone_left);
-        CHECK(alone_left == std::vector<PartSum>{{0, parts}});
-        CHECK(std::ssize(alone_added) == parts - 1);
-        for (int64_t processes = 2; processes <= parts; ++processes) {
+    for (int64_t parts = 1; parts <= 40; ++parts)
+        for (int64_t processes = 1; processes <= parts; ++processes) {
             CAPTURE(parts, processes);
-            std::vector<PartSum> left;
-            CHECK(additions(processes, parts, left) == alone_added);
-            CHECK(left == alone_left);
+            std::vector<GradientSum> left;
+            for (int64_t r = 0; r < processes; ++r) {
+                const PartSum own = parts_of(r, processes, parts);
+                std::vector<GradientSum> sums;
+                for (int64_t p = own.begin; p < own.end; ++p)
+                    append(sums, {{p, p + 1}, Tensor::full({1}, of_part(p))}, parts);
+                const std::vector<GradientSum> told = sums_of(own, parts);
+                REQUIRE(told.size() == sums.size());
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    CHECK((told[i].begin == sums[i].begin && told[i].end == sums[i].end));
+                    CHECK(sums[i].gradients.item() == tree(sums[i].begin, sums[i].end));
+                    append(left, sums[i], parts);
+                }
+            }
+            REQUIRE(left.size() == 1);
+            CHECK((left[0].begin == 0 && left[0].end == parts));
+            CHECK(left[0].gradients.item() == tree(0, parts));
         }
-    }
 }
 
 TEST_CASE("parts: processes own neighbours, and send few sums", "[nn][team]") {
