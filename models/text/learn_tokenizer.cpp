@@ -1,7 +1,6 @@
 #include "models/text/learn_tokenizer.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -103,14 +102,12 @@ static Tokenizer of_pieces(const PieceOptions& o, Strings pieces, const std::vec
 }
 
 // The rules of a file, and all symbols: those that words begin with, then those that rules make.
-static Merges merges_of(const PieceOptions& o, Strings symbols) {
-    Merges all = {std::move(symbols), read_codes(o.codes, o.codes_file)};
-    std::set<std::string> known(all.symbols.begin(), all.symbols.end());
-    for (const auto& [left, right] : all.rules)
+static Merges merges_of(const PieceOptions& o, WordCounts symbols) {
+    std::vector<MergeRule> rules = read_codes(o.codes, o.codes_file);
+    for (const auto& [left, right] : rules)
         for (const std::string& symbol : {left, right, left + right})
-            if (known.insert(symbol).second)
-                all.symbols.push_back(symbol);
-    return all;
+            symbols.add(symbol);
+    return {symbols.words(), std::move(rules)};
 }
 
 // The pieces that the texts are split into, in the order of their first occurrence, and how often each
@@ -126,9 +123,10 @@ static WordCounts pieces_in(const Views& texts, const Tokenizer& tokenizer, doub
 
 Tokenizer learn_pieces(const Views& texts, const PieceOptions& o) {
     const WordCounts words = words_of(texts, of_pieces(o, {}, {}));
+    const auto characters = [&] { return learn_word_merges(words, 0).symbols; };
     const Merges merges = o.bytes           ? learn_byte_merges(words, o.merges)
                           : o.codes.empty() ? learn_word_merges(words, o.merges)
-                                            : merges_of(o, learn_word_merges(words, 0).symbols);
+                                            : merges_of(o, WordCounts(characters()));
     if (o.bytes)
         return of_pieces(o, merges.symbols, merges.rules);
     // The vocabulary has the pieces that the texts are split into. With dropout, also those that they may be
@@ -136,11 +134,10 @@ Tokenizer learn_pieces(const Views& texts, const PieceOptions& o) {
     const Tokenizer all = of_pieces(o, merges.symbols, merges.rules);
     WordCounts counts = pieces_in(texts, all);
     if (o.min_count > 1) {  // what is split further, down to characters, may be frequent
-        Strings kept = counts.words(o.min_count);
-        for (const std::string& character : learn_word_merges(words, 0).symbols)
-            if (std::find(kept.begin(), kept.end(), character) == kept.end())
-                kept.push_back(character);
-        counts = pieces_in(texts, of_pieces(o, kept, merges.rules));
+        WordCounts kept(counts.words(o.min_count));
+        for (const std::string& character : characters())
+            kept.add(character);
+        counts = pieces_in(texts, of_pieces(o, kept.words(), merges.rules));
     }
     if (o.dropout) {
         const WordCounts dropped = pieces_in(texts, all, 1);
@@ -212,17 +209,15 @@ Tokenizer learn_word_piece(std::string_view text, int64_t size, int64_t* left_ou
     splits.added_tokens.clear();  // in this text they are words
     const WordCounts words = words_of({text}, Tokenizer(json_of(splits)));
     const Strings characters = frequent_characters(words, size - std::ssize(pieces), left_out);
-    std::map<std::string, int32_t> places;
-    for (const std::string& character : characters)
-        places.emplace(character, static_cast<int32_t>(places.size()));
-    std::vector<SymbolWord> known;  // words that have another character are left out
+    const std::set<std::string> kept(characters.begin(), characters.end());
+    WordCounts known;  // words that have another character are left out
     for (const auto& [word, count] : words.all()) {
         const Strings all = characters_of(word);
-        if (std::all_of(all.begin(), all.end(), [&](const auto& c) { return places.contains(c); }))
-            known.push_back({autograd::mapped(all, [&](const auto& c) { return places.at(c); }), count});
+        if (std::all_of(all.begin(), all.end(), [&](const auto& c) { return kept.contains(c); }))
+            known.add(word, count);
     }
     const int64_t merges = size - std::ssize(pieces) - std::ssize(characters);
-    for (std::string& piece : learn_merges(characters, std::move(known), merges).symbols) {
+    for (std::string& piece : learn_merges(known, characters_of, merges, characters).symbols) {
         // Joined, "lig" and "##ht" are "lig##ht". The mark # is a word of its own: it is in no other.
         for (std::size_t at = 0; (at = piece.find("##", at + 1)) != piece.npos;)
             piece.erase(at, 2);

@@ -14,10 +14,6 @@ using autograd::check;
 using autograd::join;
 using autograd::Rng;
 
-std::string ParallelText::files() const {
-    return source_file == target_file ? source_file : join(source_file, ", ", target_file);
-}
-
 // Adds the pair, or its line number to the skipped ones.
 static void put(ParallelText& text, SentencePair pair) {
     const bool source = has_text(pair.source), target = has_text(pair.target);
@@ -28,14 +24,14 @@ static void put(ParallelText& text, SentencePair pair) {
 }
 
 static ParallelText checked(ParallelText text) {
-    check(!text.pairs.empty(), text.files(), ": there is no line with text on both sides");
+    check(!text.pairs.empty(), text.files, ": there is no line with text on both sides");
     return text;
 }
 
 // Without a rule, all must be UTF-8.
 static ParallelText of_tsv(std::string_view bytes, const std::string& path,
                            std::optional<InvalidUtf8> rule = std::nullopt) {
-    ParallelText text = {path, path};
+    ParallelText text = {path};
     int64_t number = 0;
     for (const std::string& line :
          lines_of(bytes, path, rule ? &text.replaced : nullptr, rule.value_or(InvalidUtf8::replace))) {
@@ -55,7 +51,7 @@ static ParallelText of_tsv(std::string_view bytes, const std::string& path,
 ParallelText read_parallel(const std::vector<std::string>& files, InvalidUtf8 rule) {
     if (files.size() == 1)
         return checked(of_tsv(read_file(files[0]), files[0], rule));
-    ParallelText text = {files.at(0), files.at(1)};
+    ParallelText text = {join(files.at(0), ", ", files.at(1))};
     const auto read = [&](const std::string& file) {
         return lines_of(read_file(file), file, &text.replaced, rule);
     };
@@ -77,8 +73,7 @@ std::vector<SentencePair> pairs_of(std::string_view bytes, const std::string& pa
 // ---- checks
 
 std::string check_data(const ParallelText& text, const ParallelText* training) {
-    std::string all =
-        join(text.files(), ": ", text.pairs.size(), text.pairs.size() == 1 ? " pair" : " pairs");
+    std::string all = join(text.files, ": ", text.pairs.size(), text.pairs.size() == 1 ? " pair" : " pairs");
     const auto tell = [&](const std::string& what, const Lines& lines) {
         if (lines.count > 0)
             all += join("; ", what, ": ", lines.count, lines.count == 1 ? " (line " : " (first in line ",

@@ -27,12 +27,10 @@ struct SentencePair {
     int64_t line = 0;  // in its file, from 1
 };
 struct ParallelText {
-    std::string source_file, target_file;  // the same for a TSV
+    std::string files;                     // for messages: "a.en, a.de"
     std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
     Lines no_text = {}, no_source = {}, no_target = {};  // skipped: without text on both sides or one
     int64_t replaced = 0;                                // bytes that are not UTF-8, read as U+FFFD
-
-    std::string files() const;  // for messages: "a.en, a.de"
 };
 
 // Of two files line i of one and line i of the other are a pair; of one file a line is source<TAB>target.

@@ -73,6 +73,14 @@ std::string lowered(std::string_view text, bool final_sigma) {
 
 }  // namespace
 
+Character last_character(std::string_view text) {
+    std::size_t length = 1;
+    while (length < std::min<std::size_t>(text.size(), 4) && (text[text.size() - length] & 0xc0) == 0x80)
+        ++length;
+    const Character last = *Characters(text.substr(text.size() - length));
+    return last.bytes.size() == length ? last : Character{U'\xfffd', text.substr(text.size() - 1)};
+}
+
 bool is_letter(char32_t c) { return letter<kClasses>(c) == 'L'; }
 bool is_mark(char32_t c) { return letter<kClasses>(c) == 'M'; }
 bool is_number(char32_t c) { return letter<kClasses>(c) == 'N'; }

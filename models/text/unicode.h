@@ -43,6 +43,8 @@ private:
     Character first_ = {};
 };
 
+Character last_character(std::string_view text);  // which must not be empty
+
 // The runs of characters that are no spaces, as views into the text.
 template <class IsSpace>
 std::vector<std::string_view> split(std::string_view text, const IsSpace& is_a_space) {

@@ -40,9 +40,9 @@ Corpus::Corpus(const ParallelText& text, const Tokenizer& tokenizer, const model
         sentences_.push_back(pair);
     }
     if (changed > 0)
-        std::cerr << join(kit::as_line(text.files()), ": ", kit::counted(changed, "pair"), " of more than ",
+        std::cerr << join(kit::as_line(text.files), ": ", kit::counted(changed, "pair"), " of more than ",
                           longest, cuts ? " tokens: cut\n" : " tokens: dropped\n");
-    check(!pairs_.empty(), text.files(), ": no pair is short enough; --context allows ", longest,
+    check(!pairs_.empty(), text.files, ": no pair is short enough; --context allows ", longest,
           " tokens on a side");
 }
 

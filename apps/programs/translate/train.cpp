@@ -40,7 +40,7 @@ Tokenizer learn_text(const Settings& s, const ParallelText& text) {
         sentences.insert(sentences.end(), {pair.source, pair.target});
     Tokenizer tokenizer = models::text::learn_pieces(sentences, options);
     std::cerr << "vocabulary: " + kit::grouped(tokenizer.size()) + '\n';
-    check(tokenizer.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
+    check(tokenizer.size() > models::kFirstFreeId, text.files, ": no piece of a word occurs --min-count ",
           options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
     return tokenizer;
 }

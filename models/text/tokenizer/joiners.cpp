@@ -87,13 +87,10 @@ std::string tokenize(std::string_view line) {
 std::string detokenize(std::string_view tokens) {
     std::string line;
     bool joined = true;  // to what comes next
-    for (std::string token : split_words(tokens)) {
+    for (const std::string& token : split_words(tokens)) {
         joined = joined || token.starts_with(kJoiner);
-        const bool joins = token.ends_with(kJoiner);
-        for (std::size_t at = 0; (at = token.find(kJoiner, at)) != token.npos;)
-            token.erase(at, kJoiner.size());
-        line.append(joined ? "" : " ").append(decoded(token));
-        joined = joins;
+        line.append(joined ? "" : " ").append(decoded(replace_all(token, kJoiner, "")));
+        joined = token.ends_with(kJoiner);
     }
     return line;
 }

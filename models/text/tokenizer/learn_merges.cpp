@@ -14,6 +14,11 @@ namespace plaingrad::models::text::tokenizer {
 using autograd::check;
 using nn::checkpoint::check_file;
 
+WordCounts::WordCounts(const Strings& words) {
+    for (const std::string& word : words)
+        add(word);
+}
+
 int32_t WordCounts::add(std::string_view word, int64_t times) {
     const auto [place, is_new] = places_.try_emplace(std::string(word), all_.size());
     if (is_new)
@@ -52,13 +57,17 @@ void merge(Ids& word, int32_t left, int32_t right, int32_t merged) {
 // changes only the words that have its pair, and only the pairs of these words are counted again.
 class Learner {
 public:
+    struct Word {
+        Ids symbols;
+        int64_t count;
+    };
     struct Pair {
         int32_t left = 0, right = 0;
         int64_t count = 0, ordered = 0;  // ordered: the count that order_ has
         std::vector<std::size_t> words;  // all that have the pair, and some that had it
     };
 
-    Learner(const WordCounts& symbols, std::vector<SymbolWord> words)
+    Learner(const WordCounts& symbols, std::vector<Word> words)
         : symbols_(symbols), words_(std::move(words)) {
         for (std::size_t w = 0; w < words_.size(); ++w)
             count(w, 1, kAny);
@@ -116,7 +125,7 @@ private:
     }
 
     const WordCounts& symbols_;
-    std::vector<SymbolWord> words_;
+    std::vector<Word> words_;
     std::unordered_map<uint64_t, Pair> pairs_;  // their addresses are stable
     std::vector<Pair*> changed_;                // since the last update_order, some twice
     std::set<Ordered> order_;
@@ -124,43 +133,41 @@ private:
 
 }  // namespace
 
-Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64_t merges) {
+Merges learn_merges(const WordCounts& words, Strings (*symbols_of)(std::string_view word), int64_t merges,
+                    const Strings& first) {
     check(merges >= 0, "[learn_merges] merges must be at least 0: got ", merges);
-    WordCounts all;  // the symbols, each with its place
-    for (const std::string& symbol : symbols)
-        all.add(symbol);
+    WordCounts symbols(first);  // each with its place
+    const auto place = [&](const std::string& symbol) { return symbols.add(symbol); };
+    std::vector<Learner::Word> in_symbols;
+    for (const auto& [word, count] : words.all())
+        in_symbols.push_back({autograd::mapped(symbols_of(word), place), count});
     std::vector<MergeRule> rules;
-    Learner learner(all, std::move(words));
+    Learner learner(symbols, std::move(in_symbols));
     for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
-        rules.emplace_back(all.word(pair->left), all.word(pair->right));
-        learner.apply(*pair, all.add(rules.back().first + rules.back().second));
+        rules.emplace_back(symbols.word(pair->left), symbols.word(pair->right));
+        learner.apply(*pair, place(rules.back().first + rules.back().second));
     }
-    return {all.words(), std::move(rules)};
+    return {symbols.words(), std::move(rules)};
 }
 
-Merges learn_word_merges(const WordCounts& counts, int64_t merges) {
-    WordCounts symbols;
-    std::vector<SymbolWord> words;
-    for (const auto& [word, count] : counts.all()) {
-        words.push_back({{}, count});
+Merges learn_word_merges(const WordCounts& words, int64_t merges) {
+    const auto characters = [](std::string_view word) {
+        Strings all;
         for (const Character& c : Characters(word)) {
             const bool last = c.bytes.data() + c.bytes.size() == word.data() + word.size();
-            words.back().symbols.push_back(symbols.add(std::string(c.bytes) + (last ? "</w>" : "")));
+            all.push_back(std::string(c.bytes) + (last ? "</w>" : ""));
         }
-    }
-    return learn_merges(symbols.words(), std::move(words), merges);
+        return all;
+    };
+    return learn_merges(words, characters, merges);
 }
 
-Merges learn_byte_merges(const WordCounts& counts, int64_t merges) {
-    WordCounts symbols;
-    const auto symbol = [&](char byte) {
-        return symbols.add(byte_alphabet().character[static_cast<unsigned char>(byte)]);
+Merges learn_byte_merges(const WordCounts& words, int64_t merges) {
+    const auto bytes = [](std::string_view word) {
+        return autograd::mapped(
+            word, [](char byte) { return byte_alphabet().character[static_cast<unsigned char>(byte)]; });
     };
-    autograd::mapped(byte_alphabet().order, symbol);
-    std::vector<SymbolWord> words;
-    for (const auto& [word, count] : counts.all())
-        words.push_back({autograd::mapped(word, symbol), count});
-    return learn_merges(symbols.words(), std::move(words), merges);
+    return learn_merges(words, bytes, merges, bytes(byte_alphabet().order));
 }
 
 static const std::string kVersion = "#version: 0.2";

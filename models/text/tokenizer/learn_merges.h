@@ -14,6 +14,7 @@ namespace plaingrad::models::text::tokenizer {
 // The words of a text in the order of their first occurrence, and how often each occurs.
 class WordCounts {
 public:
+    explicit WordCounts(const Strings& words = {});
     int32_t add(std::string_view word, int64_t times = 1);  // returns its place, new or old
     void add_line(std::string_view line);                   // words separated by spaces
 
@@ -26,11 +27,6 @@ private:
     std::unordered_map<std::string, std::size_t> places_;
 };
 
-struct SymbolWord {
-    Ids symbols;  // places in `symbols`
-    int64_t count;
-};
-
 // Two symbols that become one; and all symbols, those that a rule makes behind those that words begin with.
 using MergeRule = std::pair<std::string, std::string>;
 struct Merges {
@@ -40,8 +36,10 @@ struct Merges {
 
 // Takes the most frequent pair in the words, applies it to them, and repeats. Of equally frequent pairs it
 // takes the one whose left, then right symbol is the greatest, compared by bytes. Ends after `merges` rules,
-// or when no pair occurs twice. Throws Error for a negative number of merges.
-Merges learn_merges(const Strings& symbols, std::vector<SymbolWord> words, int64_t merges);
+// or when no pair occurs twice. Throws Error for a negative number of merges. symbols_of: what a word begins
+// with. first: symbols that come before all others, whether a word has them or not.
+Merges learn_merges(const WordCounts& words, Strings (*symbols_of)(std::string_view word), int64_t merges,
+                    const Strings& first = {});
 
 // Of words that end in "</w>" with their last character: "low" is l o w</w>.
 Merges learn_word_merges(const WordCounts& words, int64_t merges);

@@ -7,25 +7,15 @@
 namespace plaingrad::models::text::tokenizer {
 namespace {
 
-// The last character of a text, which must not be empty.
-nn::checkpoint::CodePoint last_code_point(std::string_view text) {
-    std::size_t length = 1;
-    while (length < std::min<std::size_t>(text.size(), 4) && (text[text.size() - length] & 0xc0) == 0x80)
-        ++length;
-    const nn::checkpoint::CodePoint last =
-        nn::checkpoint::first_code_point(text.substr(text.size() - length));
-    return last.length == length ? last : nn::checkpoint::CodePoint{U'\xfffd', 1};
-}
-
 bool is_single_word(std::string_view text, std::size_t begin, std::size_t end) {
-    return (begin == 0 || !is_word_character(last_code_point(text.substr(0, begin)).code)) &&
+    return (begin == 0 || !is_word_character(last_character(text.substr(0, begin)).code)) &&
            (end == text.size() ||
             !is_word_character(nn::checkpoint::first_code_point(text.substr(end)).code));
 }
 
 std::size_t strip_left(std::string_view text, std::size_t begin) {
-    while (begin > 0 && is_space(last_code_point(text.substr(0, begin)).code))
-        begin -= last_code_point(text.substr(0, begin)).length;
+    while (begin > 0 && is_space(last_character(text.substr(0, begin)).code))
+        begin -= last_character(text.substr(0, begin)).bytes.size();
     return begin;
 }
 

@@ -53,27 +53,21 @@ std::size_t run(std::string_view text, std::size_t at, int kinds, int most = -1)
 // 's|'t|'re|'ve|'m|'ll|'d: how many bytes of the text, 0 if it begins otherwise. Without case, U+017F, a long
 // s, is an s too.
 std::size_t contraction(std::string_view text, bool ignore_case) {
-    if (text[0] != '\'' || text.size() == 1)
+    if (text[0] != '\'')
         return 0;
-    const auto small = [&](std::size_t i) {
-        const char c = i < text.size() ? text[i] : '\0';
-        return ignore_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
-    const char first = small(1), second = small(2);
-    if (first == 's' || first == 't' || first == 'm' || first == 'd')
-        return 2;
-    if ((second == 'e' && (first == 'r' || first == 'v')) || (first == 'l' && second == 'l'))
-        return 3;
-    return ignore_case && text.substr(1).starts_with("\xc5\xbf") ? 3 : 0;
+    std::string start(text.substr(0, 3));
+    for (char& c : start)
+        c = ignore_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
+        if (start.starts_with(ending))
+            return ending.size();
+    return ignore_case && start == "'\xc5\xbf" ? 3 : 0;
 }
 
 // \s+(?!\S)|\s+: the last character of white space is left to the word after it, unless it is the only one.
 std::size_t white_space(std::string_view text) {
-    std::size_t last = 0, end = 0;
-    while (end < text.size() && (character(text, end).kind & kWhite) != 0) {
-        last = end;
-        end += character(text, end).length;
-    }
+    const std::size_t end = run(text, 0, kWhite);
+    const std::size_t last = end - last_character(text.substr(0, end)).bytes.size();
     return end < text.size() && last > 0 ? last : end;
 }
 
@@ -275,12 +269,12 @@ void Splitter::cut_before(const std::string& mark) {
     });
 }
 
-void Splitter::cut(std::string_view text, bool is_first, std::size_t step, const Word& word) const {
+void Splitter::operator()(std::string_view text, bool is_first, const Word& word, std::size_t step) const {
     if (step == steps_.size())
         return word(text);
     bool first = is_first;
     steps_[step](text, is_first,
-                 [&](std::string_view part) { cut(part, std::exchange(first, false), step + 1, word); });
+                 [&](std::string_view part) { (*this)(part, std::exchange(first, false), word, step + 1); });
 }
 
 }  // namespace plaingrad::models::text::tokenizer

@@ -54,11 +54,9 @@ public:
     // any other step and for any other regular expression, by name.
     static Splitter from(const Json& part);
 
-    // Calls word() for each word of a text. is_first: nothing comes before the text.
-    void operator()(std::string_view text, bool is_first, const Word& word) const {
-        if (!text.empty())
-            cut(text, is_first, 0, word);
-    }
+    // Calls word() for each word of a text, which must not be empty. is_first: nothing comes before the text.
+    // step: the first one that is still to be done.
+    void operator()(std::string_view text, bool is_first, const Word& word, std::size_t step = 0) const;
 
     // From now on a word also begins at each mark that follows something else.
     void cut_before(const std::string& mark);
@@ -69,7 +67,6 @@ public:
 
 private:
     void add(const Json& part);
-    void cut(std::string_view text, bool is_first, std::size_t step, const Word& word) const;
 
     // Neither a text nor a word is ever empty.
     Steps<void(std::string_view text, bool is_first, const Word& word)> steps_;

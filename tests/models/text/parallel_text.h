@@ -12,7 +12,7 @@ namespace plaingrad::tests {
 // As if read from a.en and a.de: line i is {source, target}.
 inline models::text::ParallelText parallel_text(
     const std::vector<std::pair<std::string, std::string>>& lines) {
-    models::text::ParallelText text = {"a.en", "a.de"};
+    models::text::ParallelText text = {"a.en, a.de"};
     for (const auto& [source, target] : lines)
         text.pairs.push_back({source, target, static_cast<int64_t>(text.pairs.size()) + 1});
     return text;

@@ -91,12 +91,11 @@ TEST_CASE("parallel text: bytes that are not UTF-8 can be kept in both files", "
 }
 
 TEST_CASE("parallel text names its files", "[text]") {
-    CHECK(ParallelText{"a.en", "a.de"}.files() == "a.en, a.de");
-    CHECK(ParallelText{"a.tsv", "a.tsv"}.files() == "a.tsv");
     const Folder folder;
     const std::string en = folder.write("a.en", "a"), de = folder.write("a.de", "b");
-    CHECK(read_parallel({en, de}).source_file == en);
-    CHECK(read_parallel({en, de}).target_file == de);
+    const std::string tsv = folder.write("a.tsv", "a\tb");
+    CHECK(read_parallel({en, de}).files == en + ", " + de);
+    CHECK(read_parallel({tsv}).files == tsv);
 }
 
 TEST_CASE("parallel text: errors are one line", "[text]") {
