@@ -5,9 +5,7 @@
 #include <iostream>
 
 #include "apps/kit/model.h"
-#include "apps/kit/options.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
 #include "autograd/base/list.h"
 #include "models/filler.h"

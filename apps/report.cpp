@@ -1,9 +1,6 @@
 // Makes the page of a training run that was saved, or of several runs to compare them. While a model trains,
 // --report does the same.
 
-#include "apps/kit/report.h"
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"

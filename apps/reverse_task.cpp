@@ -6,7 +6,6 @@
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "models/decoding/decoding.h"
 #include "nn/schedule.h"

@@ -4,7 +4,6 @@
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
 

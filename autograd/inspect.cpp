@@ -4,13 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
-#include <string>
 #include <unordered_map>
 
 #include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/kernels/kernels.h"
-#include "autograd/tensor.h"
 #include "autograd/weight.h"
 
 namespace plaingrad::autograd {

@@ -10,8 +10,6 @@
 
 namespace plaingrad::models {
 
-using nn::checkpoint::check_file;
-
 // The layers of a model, and its pooler if it has one, under a new classifier.
 template <class Model>
 static Classifier with_classifier(Model model, int64_t classes, Real dropout, const Rng& rng) {

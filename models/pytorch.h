@@ -50,10 +50,7 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
 StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters, bool of_transformer = false);
 template <nn::Module M>
 StateDict state_dict(const M& module) {
-    return pytorch_state_dict(all_parameters(module));
-}
-inline StateDict state_dict(const Transformer& model) {
-    return pytorch_state_dict(all_parameters(model), true);
+    return pytorch_state_dict(all_parameters(module), std::is_same_v<M, Transformer>);
 }
 
 // Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries

@@ -11,7 +11,6 @@
 namespace plaingrad::models {
 
 namespace fs = std::filesystem;
-using nn::checkpoint::check_file;
 using nn::checkpoint::exists;
 using nn::checkpoint::FileError;
 using nn::checkpoint::in_folder;

@@ -39,6 +39,7 @@
 namespace plaingrad::models {
 
 using hugging_face::ConfigJson;
+using nn::checkpoint::check_file;
 
 // A folder, or one of its safetensors files, opened: what it says, before a weight is read.
 struct SavedModel {

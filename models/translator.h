@@ -15,10 +15,31 @@
 #include <vector>
 
 #include "models/families/transformer.h"
-#include "models/text/alignment.h"
 #include "models/text/tokenizer.h"
 
 namespace plaingrad::models {
+
+// ---- word alignment: which word of the source a word of a translation comes from, judged by the attention
+
+// (word of the source, word of the translation). Words are separated by spaces and numbered from 0.
+using Alignment = std::vector<std::pair<int64_t, int64_t>>;
+
+// In the usual notation, "0-0 2-1".
+std::string to_string(const Alignment& alignment);
+
+// weights (B, H, T, S): the attention of a batch of translations to their sources. Returns the position below
+// `length` of source b to which token t of its translation attends most, in the mean over the heads. If
+// `among` is true anywhere, considers only the positions where it is. Throws Error for a b, t or length
+// outside of the weights, and for an `among` that is shorter than length.
+int64_t most_attended(const Tensor& weights, int64_t b, int64_t t, int64_t length,
+                      const std::vector<bool>& among = {});
+
+// Aligns each word of translation b with the words of the source that its pieces attend to most: at least
+// one. source, target: the word that each piece belongs to. Sorted by the words of the translation.
+Alignment align(const Tensor& weights, int64_t b, const std::vector<int64_t>& source,
+                const std::vector<int64_t>& target);
+
+// ---- translation
 
 struct TranslationOptions {
     int64_t beam = 5;          // width of the beam; 1: greedy search
@@ -34,7 +55,7 @@ struct Translation {
     struct Candidate {
         std::string text;
         double score = 0;
-        text::Alignment alignment = {};
+        Alignment alignment = {};
     };
     std::vector<Candidate> best;  // best first; for a line without text, one that is empty
     bool cut = false;             // the line had more pieces than the model can read: the rest was left out

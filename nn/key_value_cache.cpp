@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "autograd/base/check.h"
 #include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "autograd/base/list.h"
 #include "autograd/ops.h"
@@ -17,10 +16,6 @@ extern const std::string_view help_texts;  // help_texts.txt, compiled in by the
 
 namespace {
 
-using autograd::join;
-using autograd::Real;
-using autograd::Tensor;
-using autograd::Tokens;
 using Clock = std::chrono::steady_clock;
 
 // Of the examples that are looked at. So few hardly begin alike: where texts do, no model can know how they

@@ -6,19 +6,14 @@
 #include <map>
 
 #include "apps/kit/model.h"
-#include "apps/kit/options.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "autograd/base/list.h"
 #include "autograd/ops.h"
 
 namespace plaingrad::kit {
 
-using autograd::join;
 using autograd::mapped;
-using autograd::Tensor;
-using autograd::Tokens;
 using Ids = std::vector<int32_t>;
 
 namespace {
@@ -75,7 +70,7 @@ std::string next_tokens(models::Stepper& stepper, const Labels& names) {
 }
 
 std::vector<double> values_of(const Tensor& x) {
-    const std::vector<autograd::Real> values = x.to_vector();
+    const std::vector<Real> values = x.to_vector();
     return {values.begin(), values.end()};
 }
 
@@ -185,7 +180,7 @@ Prompt prompt_of(const models::Transformer& model, const models::text::Tokenizer
         return tokens(written);
     };
     const Start start = [=, &model, &target](const std::string& last, const std::string& written) {
-        autograd::check(!last.empty(), "first type a sentence");
+        check(!last.empty(), "first type a sentence");
         return model.start(read(last), begun(target.encode(written)));
     };
     add_commands(prompt, start, target_names, search);

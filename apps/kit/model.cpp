@@ -4,9 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "apps/kit/text_training.h"
 #include "autograd/plain.h"
 #include "models/presets.h"
@@ -16,8 +14,6 @@
 namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
-using autograd::check;
-using autograd::join;
 
 // ------------------------------------------------------------------------------------------------ new ones
 
@@ -89,7 +85,7 @@ models::Config new_config(const NewModel& s) {
                                              : models::gpt2();
     models::BlockConfig& b = c.block;
     c.vocabulary = s.vocabulary;
-    c.specials = {.start = 0, .ends = {0}, .pad = autograd::Tokens::kNoPadding, .never = {}};
+    c.specials = {.start = 0, .ends = {0}, .pad = Tokens::kNoPadding, .never = {}};
     c.max_length = s.context;
     c.n_layers = s.layers;
     c.tied = true;
@@ -122,8 +118,8 @@ models::text::Tokenizer learn_tokens(const NewModel& s) {
     int64_t left_out = 0;
     const auto tokenizer = models::text::learn_word_piece(all_text(s), s.vocabulary, &left_out);
     if (left_out > 0)
-        say(autograd::join(name(), ": words with one of the ", left_out,
-                           " rarest characters are read as [UNK]; a larger --vocabulary has them all"));
+        say(join(name(), ": words with one of the ", left_out,
+                 " rarest characters are read as [UNK]; a larger --vocabulary has them all"));
     return tokenizer;
 }
 
@@ -193,7 +189,7 @@ models::OpenOptions opening(const std::string& path, const std::string& precisio
     if (folder.is_ours())
         return options;
     const bool halves = options.packed && options.precision == models::Precision::bf16;
-    check_memory(models::least_parameters(folder.config), halves ? 2 : sizeof(autograd::Real));
+    check_memory(models::least_parameters(folder.config), halves ? 2 : sizeof(Real));
     say(join(as_line(path), ": ", models::hugging_face::architecture(folder.config)));
     return options;
 }

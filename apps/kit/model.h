@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/options.h"
 #include "apps/kit/run.h"
 #include "models/runs/run.h"
 #include "models/saved.h"
@@ -51,7 +50,7 @@ template <class Task>
 void say_opened(const std::string& path, const Task& task) {
     announce(name(), nn::parameter_count(task.model), task.model.config.block.precision);
     for (const std::string& note : task.notes)
-        say(as_line(autograd::join(path, ": ", note)));
+        say(as_line(join(path, ": ", note)));
 }
 
 // The model of a command, as a Writer or Filler, and says what it is.

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "apps/kit/program.h"
 #include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/real.h"
@@ -20,7 +19,6 @@
 
 namespace plaingrad::kit {
 
-using autograd::join;
 using models::listed;
 using nn::checkpoint::check_file;
 
@@ -268,8 +266,8 @@ void Options::check_words() const {
 std::string Options::kept() const {
     std::string lines;
     const auto add = [&](const std::string& line) {
-        autograd::check(line.find('\n') == line.npos && nn::checkpoint::find_invalid_utf8(line) == line.npos,
-                        line, ": this must be one line of UTF-8, to be kept in a checkpoint");
+        check(line.find('\n') == line.npos && nn::checkpoint::find_invalid_utf8(line) == line.npos, line,
+              ": this must be one line of UTF-8, to be kept in a checkpoint");
         lines.append(line).append("\n");
     };
     for (const Option& row : rows_)

@@ -9,13 +9,10 @@
 #include <numeric>
 
 #include "apps/kit/program.h"
-#include "apps/kit/text.h"
-#include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 
 namespace plaingrad::kit {
 
-using autograd::join;
 namespace {
 
 bool is_infinite(double value) { return value < -1e30; }

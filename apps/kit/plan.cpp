@@ -8,17 +8,11 @@
 #include <fstream>
 #include <iostream>
 
-#include "apps/kit/options.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
-#include "apps/kit/text.h"
-#include "autograd/base/check.h"
 #include "nn/parallel/data_parallel.h"
 
 namespace plaingrad::kit {
-
-using autograd::join;
 
 namespace {
 
@@ -48,15 +42,15 @@ double activation_bytes(const models::Config& c, int64_t tokens) {
     const double of_layers =
         static_cast<double>(tokens) * static_cast<double>(c.n_layers + (pair ? 2 * c.n_decoder_layers : 0)) *
         static_cast<double>(7 * c.block.d_model + (c.block.gated ? 2 : 1) * c.block.d_ff);
-    return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
+    return 1.5 * sizeof(Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
 }
 
 static void check_available(double bytes, const std::string& what) {
     const double there = available_memory();
     const int sharing = processes_here();
     const std::string whom = sharing > 1 ? join(" to each of ", sharing, " processes here") : "";
-    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available", whom,
-                    "; a smaller model needs less, and so do smaller batches");
+    check(bytes < there, what, ", but only ", mib(there), " MiB are available", whom,
+          "; a smaller model needs less, and so do smaller batches");
 }
 
 void check_heads(int64_t d_model, int64_t heads) {
@@ -72,7 +66,7 @@ void check_memory(double parameters, double bytes_each) {
 void print_memory(const models::RunFolder& run, const std::vector<nn::NamedParameter>& parameters,
                   const RunPlan& plan) {
     const auto bytes_of = [](const std::vector<nn::NamedParameter>& some) {
-        return sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(some));
+        return sizeof(Real) * static_cast<double>(nn::parameter_count(some));
     };
     const double learning = bytes_of(parameters);
     const double weights = std::max(learning, bytes_of(plan.report_model.parameters));  // also frozen ones

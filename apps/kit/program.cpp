@@ -13,7 +13,6 @@
 #include <set>
 
 #include "apps/kit/options.h"
-#include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/system.h"
 #include "autograd/inspect.h"
@@ -79,9 +78,8 @@ void divide_processors(nn::Team& team) {
         return;
     autograd::set_thread_count(std::max(1, autograd::processors() / sharing));
     if (const int more = autograd::processors(getppid()); more > processors)
-        say(autograd::join(
-            "mpirun has bound ", all_here == 1 ? "this process" : autograd::join(all_here, " processes"),
-            " to ", processors, " of ", more, " processors; its option --bind-to none lets them use all"));
+        say(join("mpirun has bound ", all_here == 1 ? "this process" : join(all_here, " processes"), " to ",
+                 processors, " of ", more, " processors; its option --bind-to none lets them use all"));
 }
 
 void on_interrupt(int signal) {
@@ -217,12 +215,11 @@ void say(const std::string& text, int descriptor) {
 
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision) {
     const char* const missing = autograd::kernels::missing();
-    std::cerr << autograd::join(
+    std::cerr << join(
         program, ": ", autograd::instruction_set(), ", ", counted(autograd::thread_count(), "thread"), ", ",
         grouped(parameters), " parameters",
         precision == autograd::Precision::bf16 ? ", products in bf16" : "",
-        missing == nullptr ? "\n"
-                           : autograd::join("; this build has no ", missing, " kernels: make ISA=all\n"));
+        missing == nullptr ? "\n" : join("; this build has no ", missing, " kernels: make ISA=all\n"));
 }
 
 int terminal_width(int descriptor) {

@@ -1,16 +1,23 @@
 // What every program does the same way: ending with the right status, answering Ctrl-C, printing what it
 // runs on.
+//
+// The headers of the kit stand on each other: text.h, program.h, options.h, run.h, model.h. Each includes the
+// one before, so a program includes only the last one that it needs.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "apps/kit/text.h"
+#include "autograd/base/check.h"
 #include "autograd/base/kinds.h"
 #include "models/runs/run_folder.h"
 #include "nn/parallel/team.h"
 
 namespace plaingrad::kit {
+
+using autograd::check;
+using autograd::join;
 
 // The command line is wrong: one line on standard error, exit status 2.
 using UsageError = models::SettingError;
@@ -19,7 +26,7 @@ using UsageError = models::SettingError;
 template <class... Parts>
 void check_usage(bool right, const Parts&... parts) {
     if (!right)
-        throw UsageError(autograd::join(parts...));
+        throw UsageError(join(parts...));
 }
 
 // Thrown where a program ends early although nothing is wrong: after --help, after Ctrl-C, or if the result
@@ -31,7 +38,7 @@ struct Ended {
 template <class... Parts>
 void check_result(bool is_good, const Parts&... parts) {
     if (!is_good)
-        throw Ended{1, autograd::join(parts...)};
+        throw Ended{1, join(parts...)};
 }
 
 // Runs `body` and returns the program's exit status: what body returns, or that of an Ended; 1 with one line

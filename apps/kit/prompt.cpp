@@ -9,22 +9,16 @@
 
 #include "apps/kit/keyboard.h"
 #include "apps/kit/options.h"
-#include "apps/kit/program.h"
-#include "autograd/base/check.h"
 #include "autograd/base/list.h"
-#include "models/text/lines.h"
 #include "models/text/specials.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
 
-using autograd::join;
-
 void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        say(as_line(
-            autograd::join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes)));
+        say(as_line(join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes)));
 }
 
 std::vector<std::string> given_texts(const std::vector<std::string>& words) {
@@ -77,7 +71,7 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
     const std::string name = line.substr(0, line.find(' ')), rest = line.substr(name.size());
     for (const Prompt::Command& c : p.commands)
         if (c.name == name) {
-            autograd::check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
+            check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
             return c.run(last, rest.empty() ? rest : rest.substr(1));
         }
     const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
@@ -124,7 +118,7 @@ void converse(Prompt p) {
             last = text;  // commands are about the last line that had an answer
             flush_output();
         } catch (const std::runtime_error& error) {
-            std::cerr << autograd::join(name(), ": ", as_line(error.what()), "\n");
+            std::cerr << join(name(), ": ", as_line(error.what()), "\n");
         }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/kit/program.h"
 #include "apps/kit/report.h"
 #include "models/decoding/decoding.h"
 #include "models/text/lines.h"
@@ -33,7 +34,7 @@ void for_each_line(std::istream& in, const std::string& name, const F& f,
                    models::text::InvalidUtf8 rule = models::text::InvalidUtf8::replace) {
     std::string line;
     for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
-        const std::string where = autograd::join(name, ":", number);
+        const std::string where = join(name, ":", number);
         int64_t replaced = 0;
         line = models::text::clean_line(line, where, &replaced, rule);
         report_replaced(where, replaced);
@@ -105,7 +106,7 @@ void answer_all(const Prompt& p, const std::vector<std::string>& lines);
 
 // Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
 // left.
-std::string attention_picture(const autograd::Tensor& weights, const Labels& rows, const Labels& columns);
+std::string attention_picture(const Tensor& weights, const Labels& rows, const Labels& columns);
 // To standard output: the cross-attention of a batch of one, every head small, and large the one with most of
 // its weight where each target position should look: right[t] is its source position. path: what these are,
 // in words. names: of the ids.
@@ -116,10 +117,10 @@ template <class Model, class IdsOf>
 Prompt::Command attention_command(const Model& model, const Labels& names, const IdsOf& ids_of) {
     return {":attention", "where it looked (last layer, mean of the heads)",
             [=, &model](const std::string& last, const std::string&) {
-                autograd::check(!last.empty(), "first type a text");
+                check(!last.empty(), "first type a text");
                 const std::vector<int32_t> ids = ids_of(last);
                 nn::Probe seen;
-                model(autograd::Tokens(1, std::ssize(ids), ids), nn::Mode::eval(&seen));
+                model(Tokens(1, std::ssize(ids), ids), nn::Mode::eval(&seen));
                 const Labels labels = names_of(ids, names);
                 return attention_picture(seen.of(model.backbone.encoder.layers.back().self_attention), labels,
                                          labels);

@@ -1,14 +1,11 @@
 #include "apps/kit/report.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 #include <fstream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
-#include "autograd/base/list.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/real.h"
 #include "autograd/base/text_stream.h"
@@ -23,9 +20,6 @@ namespace plaingrad::kit {
 namespace {
 
 using autograd::mapped;
-using autograd::Real;
-using autograd::Tensor;
-using autograd::Tokens;
 using nn::checkpoint::JsonText;
 
 constexpr int64_t kSnapshots = 10;
@@ -251,13 +245,13 @@ std::string thinned(const std::string& log) {
 }  // namespace
 
 void check_page(const std::string& file) {
-    autograd::check(file.ends_with(".html"), file, ": the name of a page ends with .html");
+    check(file.ends_with(".html"), file, ": the name of a page ends with .html");
     nn::checkpoint::check_can_replace(file);
     if (!nn::checkpoint::exists(file))
         return;
     const std::string text = nn::checkpoint::read_file(file);
-    autograd::check(text.empty() || (text.starts_with("<!doctype html>") && text.find(kData) != text.npos),
-                    file, ": this file is there already, and it is no page about a run; give another name");
+    check(text.empty() || (text.starts_with("<!doctype html>") && text.find(kData) != text.npos), file,
+          ": this file is there already, and it is no page about a run; give another name");
 }
 
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload) {
@@ -304,8 +298,8 @@ void Recorder::begin(const models::Run& run) {
          {{"program", run.folder.program},
           {"plaingrad", autograd::version()},
           {"began", now()},
-          {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
-                                     counted(autograd::thread_count(), "thread"))},
+          {"machine",
+           join(processor(), autograd::instruction_set(), ", ", counted(autograd::thread_count(), "thread"))},
           {"folder", run.folder.path}},
          run.folder.arguments, least);
     if (run.step() == 0)

@@ -32,6 +32,10 @@
 #include "nn/probe.h"
 
 namespace plaingrad::kit {
+
+using autograd::Real;
+using autograd::Tensor;
+using autograd::Tokens;
 using Labels = std::vector<std::string>;
 using Scores = std::vector<std::pair<std::string, double>>;
 
@@ -46,9 +50,9 @@ struct Answers {
 struct ReportModel {
     std::vector<nn::NamedModule> modules = {};
     std::vector<nn::NamedParameter> parameters = {};
-    std::vector<autograd::Tokens> texts = {};  // (B, S), and, of an encoder-decoder, (B, T)
-    Labels names = {}, target_names = {};      // of the ids; those in <> are special
-    autograd::Tensor embedding = {};           // (V, d_model), whose rows `names` names
+    std::vector<Tokens> texts = {};        // (B, S), and, of an encoder-decoder, (B, T)
+    Labels names = {}, target_names = {};  // of the ids; those in <> are special
+    Tensor embedding = {};                 // (V, d_model), whose rows `names` names
     std::function<Answers()> answers = {};
 };
 
@@ -98,11 +102,9 @@ Labels token_names(int64_t size, const Name& name) {
 Answers answers_of(const models::Transformer& model, const ReportModel& page);
 // A page that looks at the first positions of these texts. names: of each id; target_names: if these differ.
 template <class Model>
-ReportModel report_model_of(const Model& model, const std::vector<autograd::Tokens>& texts,
-                            const Labels& names, const Labels& target_names = {}) {
-    const auto first = [](const autograd::Tokens& all) {
-        return all.slice(0, std::min<int64_t>(64, all.length()));
-    };
+ReportModel report_model_of(const Model& model, const std::vector<Tokens>& texts, const Labels& names,
+                            const Labels& target_names = {}) {
+    const auto first = [](const Tokens& all) { return all.slice(0, std::min<int64_t>(64, all.length())); };
     ReportModel page = {nn::modules(model), nn::parameters(model), autograd::mapped(texts, first), names};
     if constexpr (std::is_same_v<Model, models::Transformer>) {
         page.embedding = model.src_embedding.tokens.table;

@@ -7,8 +7,6 @@
 #include <iostream>
 
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
-#include "apps/kit/report.h"
 #include "models/hugging_face/weights.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/safetensors.h"
@@ -16,7 +14,6 @@
 namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
-using autograd::join;
 using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
@@ -57,12 +54,12 @@ std::string whole_name(const std::string& file) { return fs::absolute(file).stri
 Examples part_of(const Examples& batch, const nn::StepPart& at) {
     const std::vector<int32_t> lengths = batch.inputs[0].lengths();
     Examples part = {{}, models::part_of(batch.targets, lengths, at)};
-    for (const autograd::Tokens& input : batch.inputs)
+    for (const Tokens& input : batch.inputs)
         part.inputs.push_back(models::part_of(input, lengths, at));
     return part;
 }
 Examples examples_of(const models::Batch& batch) { return {{batch.src, batch.read()}, batch.said()}; }
-Examples examples_of(const autograd::Tokens& texts) {
+Examples examples_of(const Tokens& texts) {
     const int64_t T = texts.length() - 1;
     return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
 }
@@ -174,8 +171,7 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
     if (is_model && !exists(in_folder(words[0], "last.safetensors")) &&
         !models::SavedModel(words[0]).is_ours())
         return;
-    autograd::check(print_run(program, words[0], train) || is_model, words[0], ": this folder has no run of ",
-                    program);
+    check(print_run(program, words[0], train) || is_model, words[0], ": this folder has no run of ", program);
 }
 
 }  // namespace plaingrad::kit

@@ -39,26 +39,26 @@ std::string whole_name(const std::string& file);
 
 // Texts as a model reads them, and what it should answer.
 struct Examples {
-    std::vector<autograd::Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
-    autograd::Tokens targets;              // (B, T), one for each position; or (B, 1)
+    std::vector<Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
+    Tokens targets;              // (B, T), one for each position; or (B, 1)
 };
 // Only the first of the inputs decides about the rows.
 Examples part_of(const Examples& batch, const nn::StepPart& at);
 inline int64_t row_count(const Examples& batch) { return batch.targets.batch(); }
-Examples examples_of(const models::Batch& batch);     // with teacher forcing
-Examples examples_of(const autograd::Tokens& texts);  // each position predicts the next one
+Examples examples_of(const models::Batch& batch);  // with teacher forcing
+Examples examples_of(const Tokens& texts);         // each position predicts the next one
 
-inline int64_t without_padding(const autograd::Tokens& tokens) {
+inline int64_t without_padding(const Tokens& tokens) {
     return std::ssize(tokens.ids()) - std::count(tokens.ids().begin(), tokens.ids().end(), tokens.pad());
 }
 
 // What a model learns, as functions: its answers, its loss, and the batches of a run. --check examines it.
 struct Objective {
-    using Inputs = std::vector<autograd::Tokens>;
+    using Inputs = std::vector<Tokens>;
 
-    std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
-    std::function<autograd::Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
-    std::function<Examples(int64_t step)> examples = {};  // the run's batch of that step
+    std::function<Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
+    std::function<Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
+    std::function<Examples(int64_t step)> examples = {};                // the run's batch of that step
     bool causal = true;  // position t of the last input, and what precedes it, predicts target t
 
     // The loss of a part of a step; nothing for one without a target.
@@ -85,7 +85,7 @@ Objective objective_of(const Model& model, const ExamplesOf& examples = {}, bool
     const Model* const of = &model;  // by this name, as a lambda must use all that it names
     const auto loss = [=](const Examples& e, const nn::Mode& mode) {
         const autograd::CrossEntropyOptions options = {
-            .label_smoothing = mode.training ? static_cast<autograd::Real>(label_smoothing) : 0};
+            .label_smoothing = mode.training ? static_cast<Real>(label_smoothing) : 0};
         if constexpr (std::is_same_v<Model, models::Transformer>)
             return of->loss(e.inputs[0], e.inputs[1], e.targets, mode, options);
         else if constexpr (requires { of->loss(e.inputs[0], e.targets, mode); })
@@ -106,7 +106,7 @@ struct RunPlan {
     Objective objective = {};
 
     // The loss of a step's batch, without the step.
-    autograd::Tensor try_batch(int64_t step) const {
+    Tensor try_batch(int64_t step) const {
         return objective.loss(objective.examples(step), nn::Mode::train(autograd::Rng(0)));
     }
 };
@@ -120,7 +120,7 @@ double activation_bytes(const models::Config& config, int64_t tokens);
 // is not enough memory for so many parameters, which models::least_parameters knows. bytes_each: in training,
 // a gradient and the two numbers of Adam are beside a weight.
 void check_heads(int64_t d_model, int64_t heads);
-void check_memory(double parameters, double bytes_each = 4 * sizeof(autograd::Real));
+void check_memory(double parameters, double bytes_each = 4 * sizeof(Real));
 
 // Prints to standard error how much memory a run needs. Throws Error if there is not enough. parameters:
 // those that learn; the others have no gradients, and no optimizer.

@@ -6,13 +6,10 @@
 #include <numbers>
 
 #include "apps/kit/prompt.h"
-#include "autograd/base/check.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::kit {
-
-using autograd::check;
 
 std::string name_of(const std::vector<File>& files) {
     return files.size() == 1 ? files[0].name : "the files";
@@ -110,9 +107,9 @@ Measured measure(const Objective& objective, const std::vector<Examples>& batche
 }
 
 std::string in_words(const Measured& loss) {
-    return autograd::join(
-        number(loss.nats, 4), " nats per token = ", number(loss.nats / std::numbers::ln2, 4),
-        " bits: perplexity ", number(std::exp(loss.nats), 2), ", over ", counted(loss.predictions, "token"));
+    return join(number(loss.nats, 4), " nats per token = ", number(loss.nats / std::numbers::ln2, 4),
+                " bits: perplexity ", number(std::exp(loss.nats), 2), ", over ",
+                counted(loss.predictions, "token"));
 }
 
 std::vector<Examples> batches_of(const std::vector<Sequence>& pieces, int32_t pad) {

@@ -10,7 +10,6 @@
 
 namespace plaingrad::kit {
 
-using autograd::Tokens;
 using Sequence = std::vector<int32_t>;
 
 // Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused.

@@ -1,7 +1,6 @@
 #include "autograd/kernels/scratch.h"
 
 #include <atomic>
-#include <cstdint>
 #include <new>
 
 #include "autograd/base/check.h"

@@ -12,9 +12,6 @@
 namespace plaingrad::models::hugging_face {
 namespace {
 
-using nn::checkpoint::check_file;
-using nn::checkpoint::quote;
-
 // What each key may be, and the model may not: 1e-60 is positive, but 0 as a float.
 void check_model(const std::string& path, const ConfigJson& c) {
     try {

@@ -10,8 +10,11 @@
 
 namespace plaingrad::models::hugging_face {
 
+using nn::checkpoint::check_file;
 using nn::checkpoint::Json;
 using nn::checkpoint::JsonText;
+using nn::checkpoint::quote;
+using nn::checkpoint::shown;
 
 // ---- Keys.
 

@@ -10,8 +10,6 @@ namespace plaingrad::models::hugging_face {
 namespace {
 
 using autograd::join;
-using nn::checkpoint::quote;
-using nn::checkpoint::shown;
 
 // ---- Values, read.
 

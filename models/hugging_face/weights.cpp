@@ -12,10 +12,7 @@ namespace plaingrad::models::hugging_face {
 namespace {
 
 namespace fs = std::filesystem;
-using nn::checkpoint::check_file;
 using nn::checkpoint::exists;
-using nn::checkpoint::Json;
-using nn::checkpoint::shown;
 
 // {"metadata":{"total_size":8},"weight_map":{"wte.weight":"model-00001-of-00002.safetensors"}}
 std::vector<std::string> read_index(const std::string& folder, const std::string& index) {

@@ -14,7 +14,6 @@
 namespace plaingrad::models {
 
 namespace fs = std::filesystem;
-using autograd::check;
 
 namespace {
 

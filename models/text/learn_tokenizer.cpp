@@ -12,7 +12,6 @@
 namespace plaingrad::models::text {
 
 using namespace tokenizer;  // NOLINT
-using autograd::join;
 using nn::checkpoint::JsonText;
 using Views = std::vector<std::string_view>;
 

@@ -4,20 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <memory>
 
-#include "autograd/base/check.h"
 #include "autograd/base/random.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
 
-using autograd::check;
-using autograd::join;
 using nn::checkpoint::check_file;
 
 std::string clean_line(std::string line, const std::string& where, int64_t* replaced, InvalidUtf8 rule) {

@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/base/check.h"
 #include "nn/checkpoint/utf8.h"
 
 namespace plaingrad::models::text {
 
+using autograd::check;
+using autograd::join;
 using nn::checkpoint::find_invalid_utf8;
 
 // All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read or is empty; or if it

@@ -10,8 +10,6 @@
 
 namespace plaingrad::models::text {
 
-using autograd::check;
-using autograd::join;
 using autograd::Rng;
 
 // Adds the pair, or its line number to the skipped ones.

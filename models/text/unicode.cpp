@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 #include "autograd/base/text_stream.h"
 #include "models/text/unicode_table.h"

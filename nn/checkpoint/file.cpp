@@ -12,7 +12,6 @@
 namespace plaingrad::nn::checkpoint {
 
 namespace fs = std::filesystem;
-using autograd::join;
 
 namespace {
 

@@ -11,6 +11,8 @@
 
 namespace plaingrad::nn::checkpoint {
 
+using autograd::join;
+
 // A file that cannot be read or written, is damaged, or does not fit. It is an Error of its own, so that a
 // long-running program can continue after one: the fault is in the file, not in the program.
 struct FileError : autograd::Error {
@@ -21,7 +23,7 @@ struct FileError : autograd::Error {
 template <class... Parts>
 void check_file(bool condition, const Parts&... parts) {
     if (!condition) [[unlikely]]
-        throw FileError(autograd::join(parts...));
+        throw FileError(join(parts...));
 }
 
 // Whether there is something of this name. Throws FileError if the system does not say, for example because a

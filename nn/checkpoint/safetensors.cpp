@@ -20,7 +20,6 @@ namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::check;
-using autograd::join;
 using autograd::kRealIsDouble;
 using autograd::Shape;
 

@@ -13,8 +13,6 @@
 namespace plaingrad::nn::checkpoint {
 namespace {
 
-using autograd::join;
-
 // "; missing: a, b"
 std::string under(const char* heading, const std::vector<std::string>& names) {
     return names.empty() ? "" : join("; ", heading, ": ", listed_few(names));

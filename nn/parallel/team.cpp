@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 
 namespace plaingrad::nn {

@@ -144,7 +144,7 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
     }
     SECTION("alignments: each word with the words that it comes from") {
         const auto aligned = t.translate({"one two!"}, {.align = true});
-        const text::Alignment& alignment = aligned[0].best[0].alignment;
+        const models::Alignment& alignment = aligned[0].best[0].alignment;
         std::vector<int64_t> words;
         for (const auto& [source, target] : alignment) {
             CHECK((source >= 0 && source < 2));
@@ -152,7 +152,7 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
         }
         CHECK((std::is_sorted(words.begin(), words.end()) && words.front() == 0 && words.back() == 1));
         CHECK(t.translate({"one two!"})[0].best[0].alignment.empty());
-        CHECK(text::to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
+        CHECK(models::to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
         // Of several lines, and several translations of each: as of each line alone.
         const std::vector<std::string> lines = {"one two!", "say 猫!", "", "three!"};
         for (const bool align : {false, true}) {  // else only of those with an unknown word
@@ -204,19 +204,19 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
             for (int64_t t = 0; t < std::ssize(translations[static_cast<std::size_t>(b)]); ++t) {
                 const int64_t length = std::ssize(sources[static_cast<std::size_t>(b)]) - 1;
                 const Real* const row = mean.data() + (b * mean.size(1) + t) * mean.size(2);
-                const int64_t most = text::most_attended(attention, b, t, length);
+                const int64_t most = models::most_attended(attention, b, t, length);
                 CHECK(most == std::max_element(row, row + length) - row);
                 changes += most != std::exchange(last, most);
                 std::vector<bool> among(static_cast<std::size_t>(length));
-                CHECK(text::most_attended(attention, b, t, length, among) == most);  // none of them: all
+                CHECK(models::most_attended(attention, b, t, length, among) == most);  // none of them: all
                 for (int64_t s = 0; s < length; ++s) {
                     among.assign(among.size(), false);
                     among[static_cast<std::size_t>(s)] = true;
-                    CHECK(text::most_attended(attention, b, t, length, among) == s);
+                    CHECK(models::most_attended(attention, b, t, length, among) == s);
                 }
             }
         // Sorted by the words of the translation, then of the source, each pair once.
-        const text::Alignment alignment = text::align(attention, 0, {0, 0, 1, 2, 2}, {0, 1, 1, 2});
+        const models::Alignment alignment = models::align(attention, 0, {0, 0, 1, 2, 2}, {0, 1, 1, 2});
         CHECK(alignment.size() >= 3);
         for (std::size_t i = 1; i < alignment.size(); ++i)
             CHECK(std::pair(alignment[i - 1].second, alignment[i - 1].first) <

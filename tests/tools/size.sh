@@ -5,18 +5,18 @@
 # usage: size.sh     (in the repository's root)
 # Pages to read (one_page, examples), generated tables and texts count in no room.
 table='room                    limit
-autograd                 3198
-autograd/kernels         3128
-nn                       1157
-nn/checkpoint            1226
-nn/parallel               420
-models                   2908
-models/hugging_face       995
-models/text              3374
-apps                     6199
-product                 22605
-files                     233
-tests                   56534'
+autograd                 3196
+autograd/kernels         3127
+nn                       1156
+nn/checkpoint            1224
+nn/parallel               419
+models                   2948
+models/hugging_face       991
+models/text              3299
+apps                     6125
+product                 22485
+files                     231
+tests                   56538'
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk -v table="$table" '
     function room(file) {

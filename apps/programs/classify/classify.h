@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "apps/kit/options.h"
+#include "autograd/base/check.h"
 #include "autograd/base/random.h"
 #include "models/labeller.h"
 #include "models/runs/run_folder.h"
 #include "models/text/learn_tokenizer.h"
 
 namespace plaingrad::classify {
+
+using autograd::check;
+using models::Labeller;
+using models::text::has_text;
 
 // ---- labelled texts, read from files, some held out at random
 
@@ -61,12 +66,10 @@ void add_train_options(kit::Options& options, Settings& s);
 
 // An untrained one, with a vocabulary made from the training texts. Prints its size, and that of the data, on
 // standard error.
-models::Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels,
-                              const Settings& s);
+Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s);
 
 // Returns whether the run has come to its end.
-bool train(const models::Labeller& l, const Corpus& corpus, const Settings& s,
-           const models::RunFolder& folder);
+bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const models::RunFolder& folder);
 
 // ---- evaluating, and predicting line by line
 
@@ -80,20 +83,19 @@ struct Confusion {
     double accuracy() const { return static_cast<double>(right) / static_cast<double>(total); }
 };
 
-Confusion evaluate(const models::Labeller& l, const std::vector<Example>& examples,
-                   nn::Team& team = nn::alone());
+Confusion evaluate(const Labeller& l, const std::vector<Example>& examples, nn::Team& team = nn::alone());
 void print(const Confusion& c);  // to standard output
 
 std::vector<std::string> texts_of(const std::vector<Example>& examples);
 
 // Says on standard error how many texts are longer than the model reads, if any.
-void report_cuts(const models::Labeller& l, const std::vector<std::string>& texts);
+void report_cuts(const Labeller& l, const std::vector<std::string>& texts);
 
 // Prints a line for each text: "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label
 // first.
-void predict(const models::Labeller& l, const std::vector<std::string>& texts);
+void predict(const Labeller& l, const std::vector<std::string>& texts);
 
 // Labels what is typed (kit::converse).
-void talk(const models::Labeller& l);
+void talk(const Labeller& l);
 
 }  // namespace plaingrad::classify

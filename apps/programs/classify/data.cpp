@@ -5,14 +5,10 @@
 
 #include "apps/kit/prompt.h"
 #include "apps/programs/classify/classify.h"
-#include "autograd/base/check.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::classify {
-
-using autograd::check;
-using models::text::has_text;
 
 extern const std::string_view requests;  // requests.txt, compiled in by the Makefile
 

@@ -4,9 +4,7 @@
 #include <iterator>
 
 #include "apps/kit/model.h"
-#include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/text.h"
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
@@ -14,10 +12,7 @@
 
 namespace plaingrad::classify {
 
-using autograd::check;
 using autograd::join;
-using models::Labeller;
-using models::text::has_text;
 
 Confusion evaluate(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
     const std::size_t labels = l.labels.size();

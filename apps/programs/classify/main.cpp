@@ -6,7 +6,6 @@
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
@@ -27,7 +26,7 @@ void demo_command(kit::Options& options) {
     options.parse();
     const Corpus corpus = built_in_corpus();
     const models::RunFolder folder("classify", s.run, options);
-    const models::Labeller l = new_labeller(corpus, collect_labels(corpus.training, "built in"), s);
+    const Labeller l = new_labeller(corpus, collect_labels(corpus.training, "built in"), s);
     train(l, corpus, s, folder);
     std::cout << "On sentences worded differently from those learned:\n";
     const Confusion c = evaluate(l, corpus.held_out, folder.team());
@@ -68,7 +67,7 @@ void train_on(const std::string& path, const Settings& s, const models::RunFolde
         index_of(e, labels);  // throws for another label
     kit::check_usage(s.patience == 0 || !corpus.held_out.empty(),
                      "--patience needs lines that are held out: --validation must not be 0");
-    const models::Labeller l = new_labeller(corpus, labels, s);
+    const Labeller l = new_labeller(corpus, labels, s);
     if (!train(l, corpus, s, folder))
         return;
     if (corpus.held_out.empty())
@@ -95,7 +94,7 @@ void predict_command(kit::Options& options) {
                  words, {.min = 1});
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    const auto l = kit::open_given<models::Labeller>(options, words);
+    const auto l = kit::open_given<Labeller>(options, words);
     const auto answer = [&](const std::vector<std::string>& texts) { predict(l, texts); };
     if (words.size() > 1)
         answer(kit::given_texts(words));
@@ -108,14 +107,14 @@ void eval_command(kit::Options& options) {
     options.rest("MODEL FILE",
                  "a saved model or a folder from Hugging Face; lines of label<TAB>text, or label and text",
                  words, {2, 2});
-    const auto l = kit::open_given<models::Labeller>(options, words);
+    const auto l = kit::open_given<Labeller>(options, words);
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l, texts_of(examples));
     print(evaluate(l, examples));
 }
 
 void print_model(const std::string& path) {
-    const auto l = kit::open_model<models::Labeller>(path);
+    const auto l = kit::open_model<Labeller>(path);
     kit::print_sizes(path, nn::parameter_count(l.model));
     kit::say("labels: " + models::listed(autograd::mapped(l.labels, kit::as_line)), STDOUT_FILENO);
 }

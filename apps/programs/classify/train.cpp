@@ -2,7 +2,6 @@
 #include <iostream>
 
 #include "apps/kit/model.h"
-#include "apps/kit/run.h"
 #include "apps/programs/classify/classify.h"
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
@@ -11,7 +10,6 @@
 namespace plaingrad::classify {
 
 using autograd::Rng;
-using models::Labeller;
 using Sequence = std::vector<int32_t>;
 
 void add_train_options(kit::Options& options, Settings& s) {

@@ -10,7 +10,6 @@
 #include "apps/kit/keyboard.h"
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
 #include "apps/programs/explain/explain.h"
 #include "autograd/base/list.h"
 #include "autograd/base/text_stream.h"

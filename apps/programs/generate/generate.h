@@ -12,6 +12,12 @@
 
 namespace plaingrad::generate {
 
+using autograd::join;
+using autograd::Rng;
+using autograd::Tokens;
+using kit::Sequence;
+using models::Writer;
+
 // ---- training
 
 // The text that `generate` learns when it is given no model: a lighthouse's log book, written for this
@@ -52,7 +58,7 @@ std::string config_help();
 
 // A new model of the characters, or bytes, of these texts. Throws UsageError for a `config` that is unknown
 // or does not fit the heads, and Error for texts without anything to learn.
-models::Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
+Writer new_model(const TrainSettings& s, const std::vector<kit::File>& files);
 
 // What a model learns from, and what is held out: the last tenth of a text; of lines a random tenth, at most
 // 1,000, the same for every seed.
@@ -60,12 +66,11 @@ struct Corpus {
     std::vector<kit::Sequence> training, held_out;
 };
 // Throws Error for a character that the model does not know, and for too little text.
-Corpus corpus_of(const models::Writer& w, const std::vector<kit::File>& files, int64_t context);
+Corpus corpus_of(const Writer& w, const std::vector<kit::File>& files, int64_t context);
 
 // Trains, says how well the held-out text is predicted, and returns the model. The run's folder gets it, too:
 // of a model from Hugging Face, in the same form.
-models::Writer train(const TrainSettings& s, const std::vector<kit::File>& files,
-                     const models::RunFolder& folder);
+Writer train(const TrainSettings& s, const std::vector<kit::File>& files, const models::RunFolder& folder);
 
 // ---- writing and measuring
 
@@ -77,10 +82,10 @@ struct WriteSettings {
 
 // Continues the prompt n times, each with numbers of its own, as it is drawn; between texts, which may have
 // several lines, is a line "---". At the end, the speed to standard error.
-void write(const models::Writer& w, const WriteSettings& s);
+void write(const Writer& w, const WriteSettings& s);
 
 // Continues what is typed (kit::converse), each text with a seed of its own.
-void talk(const models::Writer& w, WriteSettings s);
+void talk(const Writer& w, WriteSettings s);
 
 // "temperature 0.8, top-k 0, top-p 0.95, repetition penalty 1"
 std::string described(const models::SamplingOptions& o);
@@ -96,6 +101,6 @@ std::vector<kit::Examples> windows_of(const kit::Sequence& text, int64_t context
 // Scores each file, behind the token that begins a text, and prints nats and bits per token, perplexity, and
 // bits per byte. Each line of a model of lines is a text, and its end is predicted, too. Characters that the
 // model does not know are counted, and left out.
-void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride);
+void print_scores(const Writer& w, const std::vector<kit::File>& files, int64_t stride);
 
 }  // namespace plaingrad::generate

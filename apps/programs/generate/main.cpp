@@ -9,14 +9,11 @@
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "apps/programs/generate/generate.h"
 
 using namespace plaingrad;
 using namespace plaingrad::generate;
 using autograd::check;
-using autograd::join;
-using models::Writer;
 
 namespace {
 

@@ -9,12 +9,7 @@
 namespace plaingrad::generate {
 
 using autograd::check;
-using autograd::join;
-using autograd::Rng;
-using autograd::Tokens;
-using kit::Sequence;
 using models::LanguageModel;
-using models::Writer;
 
 TrainSettings recipe(const std::string& preset) {
     // tiny: the recipe for small machines in the README of Karpathy's nanoGPT, but with a higher learning

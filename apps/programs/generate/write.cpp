@@ -5,18 +5,10 @@
 #include <numbers>
 
 #include "apps/kit/model.h"
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "apps/kit/prompt.h"
 #include "apps/programs/generate/generate.h"
 
 namespace plaingrad::generate {
-
-using autograd::join;
-using autograd::Rng;
-using autograd::Tokens;
-using kit::Sequence;
-using models::Writer;
 
 std::string described(const models::SamplingOptions& o) {
     return join("temperature ", o.temperature, ", top-k ", o.top_k, ", top-p ", o.top_p,
@@ -77,7 +69,7 @@ std::vector<kit::Examples> windows_of(const Sequence& text, int64_t context, int
     return windows;
 }
 
-void print_scores(const models::Writer& w, const std::vector<kit::File>& files, int64_t stride) {
+void print_scores(const Writer& w, const std::vector<kit::File>& files, int64_t stride) {
     const int64_t context = w.model.config.max_length;
     const auto ignored = static_cast<int32_t>(w.model.config.vocabulary);
     for (const kit::File& file : files) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/list.h"
 #include "models/text/bleu.h"

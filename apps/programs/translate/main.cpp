@@ -10,7 +10,6 @@
 
 #include "apps/kit/model.h"
 #include "apps/kit/prompt.h"
-#include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
 #include "models/text/tokenizer/learn_merges.h"
 
@@ -66,7 +65,7 @@ struct Pipe {
             else
                 std::cout << c.text;
             if (options.translation.align)
-                std::cout << " ||| " << models::text::to_string(c.alignment);
+                std::cout << " ||| " << models::to_string(c.alignment);
             std::cout << '\n';
         }
     }

@@ -1,4 +1,3 @@
-#include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
 #include "autograd/base/list.h"
 #include "nn/checkpoint/file.h"

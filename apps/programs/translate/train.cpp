@@ -4,7 +4,6 @@
 #include <iostream>
 
 #include "apps/kit/model.h"
-#include "apps/kit/run.h"
 #include "apps/programs/translate/translate.h"
 #include "models/saved.h"
 #include "nn/checkpoint/safetensors.h"

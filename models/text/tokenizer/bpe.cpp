@@ -5,11 +5,8 @@
 
 #include "models/text/specials.h"
 #include "models/text/unicode.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
-
-using nn::checkpoint::shown;
 
 void PairTable::set(int32_t left, int32_t right, Merge merge) {
     if (2 * size_ >= slots_.size()) {

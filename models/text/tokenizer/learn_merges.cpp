@@ -5,14 +5,11 @@
 
 #include "autograd/base/list.h"
 #include "models/text/lines.h"
-#include "models/text/tokenizer/model.h"
 #include "models/text/unicode.h"
-#include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text::tokenizer {
 
 using autograd::check;
-using nn::checkpoint::check_file;
 
 WordCounts::WordCounts(const Strings& words) {
     for (const std::string& word : words)

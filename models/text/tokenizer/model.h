@@ -14,9 +14,13 @@
 #include <vector>
 
 #include "autograd/base/random.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
 
+using nn::checkpoint::check_file;
+using nn::checkpoint::JsonText;
+using nn::checkpoint::shown;
 using Ids = std::vector<int32_t>;
 using Strings = std::vector<std::string>;
 

@@ -14,10 +14,6 @@
 namespace plaingrad::models::text::tokenizer {
 namespace {
 
-using nn::checkpoint::check_file;
-using nn::checkpoint::JsonText;
-using nn::checkpoint::shown;
-
 // "a b", or ["a", "b"]. The pieces are views into the file's text.
 Bpe::Rules read_rules(const Json& merges) {
     Bpe::Rules rules;

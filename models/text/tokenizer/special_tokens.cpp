@@ -87,7 +87,6 @@ std::vector<AddedTokens::TextOrToken> AddedTokens::cut(std::string_view text, bo
 
 namespace {
 
-using nn::checkpoint::shown;
 using Items = std::vector<Template::Item>;
 
 int32_t id_of(const Json& part) { return static_cast<int32_t>(part.count(INT32_MAX)); }

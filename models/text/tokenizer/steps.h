@@ -9,7 +9,6 @@
 
 #include "models/text/lines.h"
 #include "models/text/tokenizer/model.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
 

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#include "nn/checkpoint/json.h"
-
 namespace plaingrad::models::text::tokenizer {
 
-using nn::checkpoint::check_file;
 using nn::checkpoint::in_folder;
-using nn::checkpoint::JsonText;
 
 // No members if there is no such file.
 static Json read(const std::string& path) {

@@ -3,11 +3,8 @@
 
 #include "models/text/tokenizer/model.h"
 #include "models/text/unicode.h"
-#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text::tokenizer {
-
-using nn::checkpoint::check_file;
 
 Strings Vocabulary::in_order(const std::string& where) const {
     std::vector<const std::string*> found(ids_.size());

@@ -37,7 +37,7 @@ private:
 }  // namespace plaingrad::exercises
 
 // In the library: nn/key_value_cache.cpp, KeyValueCache::append
-// In the library: nn/attention.cpp, attend_cached
+// In the library: nn/attention.cpp, MultiHeadAttention::operator()
 //
 // `concat` copies everything that is kept, in every step. The library's cache doubles its capacity when
 // it is full, so that it copies rarely.

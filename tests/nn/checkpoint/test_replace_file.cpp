@@ -432,7 +432,7 @@ TEST_CASE("saving: what cannot be a safetensors file is refused, and no file is 
         CHECK(contains(error_of([&] {
                            write(path, {{"x", Tensor(), transposed}});
                        }),
-                       "this tensor is empty"));
+                       "tensor \"x\" is empty, or packed"));
     CHECK((content(path) == "old" && folder.files() == 1));
 }
 

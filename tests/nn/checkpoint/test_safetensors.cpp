@@ -294,7 +294,7 @@ TEST_CASE("safetensors: a tensor of another kind is refused", "[nn][checkpoint]"
     CHECK(contains(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }),
                    "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16"));
     CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", two)).tensor("x"); }),
-                   "at most 4 dimensions: got 5"));
+                   "tensor \"x\" has 5 dimensions; a Tensor has at most 4"));
     for (const std::string& file : {one_tensor("F16", "1", two), file_of("{}")})
         CHECK(
             contains(error_of([&] { opened(file).tensor("y"); }), "m.safetensors: there is no tensor \"y\""));

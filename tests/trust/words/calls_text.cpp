@@ -3,13 +3,13 @@
 
 #include "apps/kit/options.h"
 #include "models/batch.h"
-#include "models/text/alignment.h"
 #include "models/text/bleu.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/lines.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer/learn_merges.h"
 #include "models/text/training_data.h"
+#include "models/translator.h"
 #include "tests/trust/words/calls.h"
 
 namespace plaingrad::trust::words {
@@ -18,6 +18,8 @@ namespace {
 using namespace models::text;  // NOLINT
 using autograd::Rng;
 using autograd::Tokens;
+using models::align;
+using models::most_attended;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Tokens kIds(1, 3, {4, 5, 0}, 0);

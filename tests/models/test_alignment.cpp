@@ -1,12 +1,12 @@
 // Which word of the source each word of a translation is aligned with, by weights that are set by hand.
-#include "models/text/alignment.h"
+#include "models/translator.h"
 
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
 using autograd::Tensor;
-using models::text::align;
-using models::text::Alignment;
+using models::align;
+using models::Alignment;
 
 TEST_CASE("alignment: each word has the source word that its own pieces attend to most", "[text]") {
     // (B, H, T, S) = (2, 2, 3, 4): sentence 0 attends to nothing; of sentence 1 the two heads together attend
