@@ -86,8 +86,8 @@ public:
     int64_t step() const { return now_.step; }  // from 1
     double rate() const { return options.learning_rate(step()); }
 
-    // The rest of a step: forward, backward, clip, Adam. loss(part, mode): an nn::StepLoss.
-    // Of a batch, or of several, which are accumulated.
+    // The rest of a step: forward, backward, clip, Adam; for a batch, or for several, which are accumulated.
+    // loss(part, mode): an nn::StepLoss.
     template <class Batches, class Loss>
     void learn(const Batches& batches, const Loss& loss) {
         training.adam.zero_grad();

@@ -4,6 +4,7 @@
 // Their random numbers cannot be reproduced, so losses agree up to the spread between seeds, which is shown.
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 

@@ -4,6 +4,7 @@
 #include "models/families/one_stack.h"
 #include "models/pytorch.h"
 #include "models/saved.h"
+#include "nn/parallel/data_parallel.h"
 #include "tests/models/small.h"
 
 namespace plaingrad::trust {

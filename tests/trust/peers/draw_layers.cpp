@@ -56,9 +56,9 @@ void draw_residual(OpCase& c, Dice& draw) {
 void draw_rotary(OpCase& c, Dice& draw) {
     const int64_t B = 1 + draw.below(3), T = any_size(draw), D = 1 + draw.below(40), H = 1 + draw.below(4);
     const int64_t R = 2 * draw.below(D / 2 + 1), first = draw.below(5);
-    const RotaryOptions options = {.n_heads = c.option("n_heads", H),
-                                   .head_dim = c.option("head_dim", D),
-                                   .first = c.option("first", first)};
+    const RotaryHeads options = {.n_heads = c.option("n_heads", H),
+                                 .head_dim = c.option("head_dim", D),
+                                 .first = c.option("first", first)};
     const Tensor turns = c.constant("turns", any_numbers(draw, {first + T + draw.below(3), R}, -1, 1));
     const Tensor x = c.leaf("x", any_numbers(draw, {B, T, H * D + draw.below(20)}));
     const bool moved = draw.one_in(2);
