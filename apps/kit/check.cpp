@@ -26,12 +26,12 @@ constexpr double kSeconds = 5;                      // which ends after this tim
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The first `rows`, cut after `length` positions or filled with padding.
+// The first `rows`, cut after `length` positions or filled with padding; token types, with type 0.
 Tokens resized(const Tokens& tokens, int64_t rows, int64_t length) {
     std::vector<int32_t> ids;
     for (int64_t b = 0; b < rows; ++b)
         for (int64_t t = 0; t < length; ++t)
-            ids.push_back(t < tokens.length() ? tokens.at(b, t) : tokens.pad());
+            ids.push_back(t < tokens.length() ? tokens.at(b, t) : std::max(tokens.pad(), 0));
     return Tokens(rows, length, ids, tokens.pad());
 }
 
@@ -120,17 +120,18 @@ struct Check {
         bool equal = true;
         for (int64_t b = 1; b < all.size(0); ++b)
             equal = equal && all[b].to_vector() == all[0].to_vector();
-        return {all.size(0) < 2 ? "there is only one example"
-                : equal         ? "all examples get the same answer"
-                                : "the answers differ",
-                equal};
+        if (all.size(0) < 2)
+            return {"not asked; there is only one example"};
+        return {equal ? "all examples get the same answer" : "the answers differ", equal};
     }
 
     Answer future() {
         const Tokens& last = few.inputs.back();
         const int64_t at = last.length() / 2;
-        if (!objective.causal || at == 0)
+        if (!objective.causal)
             return {"not asked; every position may read all that there is"};
+        if (at == 0)
+            return {"not asked; the texts are too short"};
         if (last.ids() == few.targets.ids())
             return {"the input is what it should predict", false};
         std::vector<Tokens> inputs = few.inputs;

@@ -89,6 +89,8 @@ TEST_CASE("classify --from: unless given, 3 passes in batches of 16, at a low ra
         CHECK(r.status == 0);
         return losses(r);
     };
+    const Result checked = run("classify", {"train", data, "--from", masked.path, "--check"});
+    CHECK(contains(checked.out, "ok   padding: changes no bit of the answers\n"));  // of token types, too
     const Words usual = losses_with({});
     REQUIRE_FALSE(usual.empty());
     CHECK(usual.back().starts_with("step 9/9  "));  // 16 + 16 + 8 texts, three times
