@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iostream>
 #include <unordered_map>
 
 #include "autograd/base/check.h"
@@ -76,8 +75,6 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
     if (!waiting.empty())
         out << "... and more\n";
 }
-
-void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
 const std::string* OpWatch::name_of(const std::shared_ptr<Node>& node) const {
     for (const auto& [parameter, name] : names_)

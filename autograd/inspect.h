@@ -1,7 +1,7 @@
 // Inspection: which kernels run, a picture of a graph, and a guard that finds the first NaN.
 #pragma once
 
-#include <iosfwd>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +22,7 @@ const char* instruction_set();
 //     └ 2 mul (2) = [1, 4]
 //       ├ 3 leaf (2) = [1, 2]
 //       └ 3 (above)
-void print_graph(const Tensor& root, std::ostream& out, int lines = 100);
-void print_graph(const Tensor& root);  // to standard output
+void print_graph(const Tensor& root, std::ostream& out = std::cout, int lines = 100);
 
 // While one exists, it sees each op of this thread, in forward and in backward, and knows which layer ran it.
 // Of several, the one that was made last sees them, until it ends.

@@ -92,7 +92,7 @@ SavedModel::SavedModel(const std::string& path) : folder(path) {
 text::Tokenizer SavedModel::tokenizer() const {
     check_file(!is_ours() || exists(file("tokenizer.json")), where,
                ": there is no tokenizer.json beside it; copy it from the folder of its run (those of "
-               "reverse_task and toy_translate have none)");
+               "reverse_task, tasks and toy_translate have none)");
     auto tokenizer = text::Tokenizer::open(folder);
     for (const int32_t type : tokenizer.encode_texts({"a"}).type_ids)
         check_file(config.token_types == 0 || type < config.token_types, folder,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <utility>
 
 #include "apps/kit/run.h"
 #include "autograd/base/parallel.h"
@@ -323,7 +324,8 @@ void Recorder::after_step(const models::Run& run, const nn::StepReport& step, co
                 run.folder.run.report,
                 html_page(run.folder.program, {{"", run.log(), lines()}}, last ? 0 : kReload));
         } catch (const nn::checkpoint::FileError& error) {
-            say(error.what());  // the training is worth more than its picture
+            if (last || !std::exchange(told_, true))
+                say(error.what());  // the training is worth more than its picture
         }
 }
 

@@ -87,6 +87,7 @@ private:
     const ReportModel& model_;
     int64_t steps_;
     std::string lines_, embedding_;  // embedding_: of this call only the last one is kept
+    bool told_ = false;              // that the page cannot be written
 };
 
 // The names of all ids below `size`: of the special ones, and name(id) of the others.

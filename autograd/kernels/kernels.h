@@ -186,6 +186,8 @@ struct Kernels {
     void (*softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
     void (*log_softmax)(int64_t rows, int64_t n, const Real* x, Real* y);
     void (*log_softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
+    // The first i with x[i] >= bound, or x[i] NaN; n if there is none.
+    int64_t (*first_from)(int64_t n, const Real* x, Real bound);
     // loss[r] = (1-s) * -log p(target) + s * mean over v of -log p(v), 0 where target == ignore;
     // statistics (rows, 2), kept for backward: the largest logit, and log Σ exp(logit - largest)
     void (*cross_entropy)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,

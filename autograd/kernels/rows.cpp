@@ -44,6 +44,24 @@ void log_softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy
     });
 }
 
+// ---- the first number of a row that is not below a bound: how decoding finds the best of a vocabulary
+
+// Nearly all are below, so only one comparison of 128 ends in a branch.
+int64_t first_from(int64_t n, const Real* x, Real bound) {
+    constexpr int64_t kBlock = 8 * kLanes;
+    int64_t i = 0;
+    for (; i + kBlock <= n && x[i] < bound; i += kBlock) {
+        Vec found = zero();
+        for (int64_t j = i; j < i + kBlock; j += kLanes)
+            found = select(less(load(x + j), broadcast(bound)), found, broadcast(1));
+        if (reduce_max(found) > 0)
+            break;
+    }
+    while (i < n && x[i] < bound)
+        ++i;
+    return i;
+}
+
 // ---- cross-entropy with label smoothing s, on logits x:
 //      loss = log Σ exp(x) - (1-s) x[target] - s mean(x)
 //      dx   = scale * (exp(x) / Σ exp(x) - s/n - (1-s) [v == target])

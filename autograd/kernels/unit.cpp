@@ -70,6 +70,7 @@ const Kernels PLAINGRAD_KERNELS = {
     .softmax_backward = softmax_backward,
     .log_softmax = log_softmax,
     .log_softmax_backward = log_softmax_backward,
+    .first_from = first_from,
     .cross_entropy = cross_entropy,
     .cross_entropy_backward = cross_entropy_backward,
     .layer_norm = layer_norm,

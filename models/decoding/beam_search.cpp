@@ -32,23 +32,27 @@ struct Search {
 // The log probabilities of a row of logits: log_softmax's, to the bit, but only where they are asked for. To
 // write all of them would take a twentieth of a small model's step. (Of equal ones, those of larger logits
 // come first.)
-class LogSoftmax {
-public:
-    LogSoftmax(const Real* logits, int64_t vocabulary) : logits_(logits) {
+struct LogSoftmax {
+    LogSoftmax(const Real* logits_, int64_t vocabulary) : logits(logits_) {
         constexpr int32_t target = 0, none_ignored = -1;  // of a loss that is not needed
         Real loss;
-        autograd::kernels::cpu().cross_entropy(1, vocabulary, logits, &target, none_ignored, 0, &loss, all_);
+        autograd::kernels::cpu().cross_entropy(1, vocabulary, logits, &target, none_ignored, 0, &loss, sum);
     }
     Real of(int32_t id) const {
-        const Real p = (logits_[id] - all_[0]) - all_[1];
+        const Real p = (logits[id] - sum[0]) - sum[1];
         check(!std::isnan(p), "[decoding] the probability of id ", id,
               " is not a number; the model's weights are broken");
         return p;
     }
+    // No logit below it has a log probability of p or more, however these were rounded.
+    Real least_logit(double log_p) const {
+        const auto p = static_cast<Real>(log_p);
+        const Real size = std::abs(p) + std::abs(sum[0]) + sum[1];
+        return p + sum[1] + sum[0] - 8 * std::numeric_limits<Real>::epsilon() * size;
+    }
 
-private:
-    const Real* logits_;
-    Real all_[2];  // the largest logit, and log Σ exp(logit - largest)
+    const Real* logits;
+    Real sum[2];  // the largest logit, and log Σ exp(logit - largest)
 };
 
 // An empty sentence counts as length 1, to avoid dividing by 0.
@@ -104,13 +108,18 @@ void advance(Search& search, const Tensor& logits, const BeamOptions& o, const S
         const Live& l = search.live[i];
         const Real* const row = logits.data() + l.row * logits.size(1);
         const LogSoftmax log_p(row, logits.size(1));
-        for (const int32_t v : best_ids(row, logits.size(1), static_cast<int64_t>(enough), specials.never))
+        const auto before = std::ssize(candidates);
+        Real least = std::numeric_limits<Real>::lowest();
+        if (candidates.size() == enough)
+            least = std::max(least, log_p.least_logit(candidates.back().log_probability - l.log_probability));
+        for (const int32_t v :
+             best_ids(row, logits.size(1), static_cast<int64_t>(enough), specials.never, least))
             candidates.push_back({i, v, l.log_probability + static_cast<double>(log_p.of(v))});
+        std::inplace_merge(
+            candidates.begin(), candidates.begin() + before, candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.log_probability > b.log_probability; });
+        candidates.resize(std::min(candidates.size(), enough));
     }
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-        return a.log_probability > b.log_probability;
-    });
-    candidates.resize(std::min(candidates.size(), enough));
     if (candidates.empty())
         return end_search(search, o);
     std::vector<Live> next;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "models/config.h"
@@ -94,10 +95,11 @@ private:
 int64_t room_for(const Stepper& stepper, int64_t max_tokens);
 
 // The `count` >= 1 ids of the largest of a row's V scores (logits, or log probabilities), or all if there are
-// fewer: best first, ties going to the smaller id. Those of `never` and those of -inf are left out. Throws
-// Error for a score that is not a number.
+// fewer: best first, ties going to the smaller id. Those of `never` are left out, and those below `least`, so
+// that by default -inf is. Throws Error for a score that is not a number.
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
-                              const std::vector<int32_t>& never);
+                              const std::vector<int32_t>& never,
+                              Real least = std::numeric_limits<Real>::lowest());
 
 struct Hypothesis {
     std::vector<int32_t> ids;  // the generated tokens after the prompt, without the end

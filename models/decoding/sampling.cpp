@@ -3,12 +3,28 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "autograd/kernels/kernels.h"
 
 namespace plaingrad::models {
 
 namespace {
+
+constexpr Real kLowest = std::numeric_limits<Real>::lowest();
+
+// A score that at least `count` ids reach, but few others: the scores are dealt out to sets, and the largest
+// of `count` sets reach it. Half of the scores are enough for that. kLowest if there are too few.
+Real reached_by(int64_t count, const Real* scores, int64_t vocabulary) {
+    constexpr int64_t kSets = 128;
+    Real largest[kSets];
+    std::fill_n(largest, kSets, kLowest);
+    for (int64_t v = 0; v + kSets <= vocabulary; v += 2 * kSets)
+        for (int64_t i = 0; i < kSets; ++i)
+            largest[i] = scores[v + i] > largest[i] ? scores[v + i] : largest[i];
+    std::nth_element(largest, largest + std::min(count, kSets) - 1, largest + kSets, std::greater<>());
+    return count > kSets ? kLowest : largest[count - 1];
+}
 
 // Sorts by the scores, the largest first, and ids of equal scores as they are. Comparisons would take 4 ms
 // for 50,000 ids, an eighth of the step of a model of that vocabulary; digits, the last one first, take 0.5.
@@ -49,45 +65,23 @@ std::vector<Real> penalized(const Real* logits, int64_t vocabulary, const std::v
 }  // namespace
 
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
-                              const std::vector<int32_t>& never) {
-    const auto before = [&](int32_t a, int32_t b) {
-        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-    };
-    const bool all = count >= vocabulary;
-    constexpr int32_t kBlock = 64;
-    std::vector<int32_t> best;                            // a heap, unless all: the worst of them is in front
-    Real worst = -std::numeric_limits<Real>::infinity();  // of a full heap
-    for (int32_t begin = 0; begin < vocabulary; begin += kBlock) {
-        const bool is_whole = begin + kBlock <= vocabulary;
-        int32_t better = 0;  // in nearly all blocks of a large vocabulary there is none
-        for (int32_t i = 0; is_whole && i < kBlock; ++i)
-            better |= !(scores[begin + i] <= worst);
-        if (is_whole && better == 0)
-            continue;
-        const auto end = is_whole ? begin + kBlock : static_cast<int32_t>(vocabulary);
-        for (int32_t v = begin; v < end; ++v) {
-            check(!std::isnan(scores[v]), "[decoding] the score of id ", v,
-                  " is not a number; the model's weights are broken");
-            if (scores[v] <= worst || contains(never, v))
-                continue;
-            best.push_back(v);
-            if (all)
-                continue;
-            std::push_heap(best.begin(), best.end(), before);
-            if (std::ssize(best) > count) {
-                std::pop_heap(best.begin(), best.end(), before);
-                best.pop_back();
-            }
-            if (std::ssize(best) == count)
-                worst = scores[best.front()];
-        }
+                              const std::vector<int32_t>& never, Real least) {
+    if (least == kLowest)
+        least = reached_by(std::min(count, vocabulary) + std::ssize(never), scores, vocabulary);
+    std::vector<int32_t> best;
+    for (int64_t v = 0;
+         (v += autograd::kernels::cpu().first_from(vocabulary - v, scores + v, least)) < vocabulary; ++v) {
+        check(!std::isnan(scores[v]), "[decoding] the score of id ", v,
+              " is not a number; the model's weights are broken");
+        if (!contains(never, static_cast<int32_t>(v)))
+            best.push_back(static_cast<int32_t>(v));
     }
-    if (!all)
-        std::sort_heap(best.begin(), best.end(), before);
-    else if (vocabulary < 2000)  // below, counting digits would take longer than comparisons
-        std::sort(best.begin(), best.end(), before);
+    if (best.size() < 2000)  // counting digits would take longer than comparisons
+        std::stable_sort(best.begin(), best.end(),
+                         [&](int32_t a, int32_t b) { return scores[a] > scores[b]; });
     else
         sort_by_digits(scores, best);
+    best.resize(static_cast<std::size_t>(std::min(std::ssize(best), count)));
     return best;
 }
 

@@ -40,7 +40,6 @@ public:
     }
 
     void select(const std::vector<int32_t>& rows) override {
-        const autograd::NoGrad no_grad;
         for (const int32_t row : rows)
             check(row >= 0 && row < batch_, "[Stepper] there is no row ", row, " in a batch of ", batch_);
         for (LayerCache& cache : caches_) {

@@ -154,6 +154,42 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     CHECK(explained == odd);
 }
 
+TEST_CASE("check: a question that cannot be asked says why, and finds no fault", "[apps][check]") {
+    Subject s;
+    const auto examples = s.plan.objective.examples;
+    const auto first = [&](int64_t rows, int64_t length) {
+        s.plan.objective.examples = [=](int64_t) {
+            const kit::Examples e = examples(1);
+            const auto cut = [&](const Tokens& t) {
+                std::vector<int32_t> ids;
+                for (int64_t b = 0; b < rows; ++b)
+                    for (int64_t t1 = 0; t1 < length; ++t1)
+                        ids.push_back(t.at(b, t1));
+                return Tokens(rows, length, ids, t.pad());
+            };
+            return kit::Examples{autograd::mapped(e.inputs, cut), cut(e.targets)};
+        };
+    };
+    std::string answer;
+    SECTION("a model that may read all that there is") {
+        s.plan.objective.causal = false;
+        answer = "the future: not asked; every position may read all that there is\n";
+    }
+    SECTION("texts of one symbol") {
+        first(16, 1);
+        answer = "the future: not asked; the texts are too short\n";
+    }
+    SECTION("a single example") {
+        first(1, 4);
+        answer = "without its input: not asked; there is only one example\n";
+    }
+    const std::string found = s.odd();
+    INFO(s.all);
+    CHECK(found == "");
+    CHECK(contains(s.all, answer));
+    CHECK(s.well);
+}
+
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {
     const Folder folder;
     const Words small = {"--check", "--d-model", "16", "--heads", "2", "--layers", "1"};

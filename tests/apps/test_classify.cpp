@@ -163,7 +163,10 @@ TEST_CASE("classify: the examples of its help print what it says", "[apps][class
 TEST_CASE("classify holds out fewer lines than asked for if a label would have none", "[apps][classify]") {
     const Folder folder;
     const std::string file = folder.write("four", "glad a\nglad b\nsad c\nsad d\n");
-    CHECK(contains(train(file, {"--validation", "3"}).err, "2 texts to learn from, 2 held out"));
+    const Result trained = train(file, {"--validation", "3"});
+    CHECK(contains(trained.err, "2 texts to learn from, 2 held out"));
+    CHECK(
+        contains(trained.err, "only 2 of 3 lines can be held out: each label needs a text to learn from\n"));
 }
 
 TEST_CASE("classify eval sends no command in a label to the terminal", "[apps][classify]") {

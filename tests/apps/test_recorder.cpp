@@ -152,8 +152,13 @@ TEST_CASE(
     CHECK(is_written(12));
     CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
-    // Where it cannot be written any more, the run says so, and goes on.
+    // Where it cannot be written any more, the run goes on, and says so once, and at the end.
     std::filesystem::remove(page);
     std::filesystem::create_directory(page);
-    CHECK(contains(printed_by([&] { recorder.after_step(run, {.step = 12}); }), "page.html: "));
+    const auto said = [&](int64_t step) {
+        return printed_by([&] { recorder.after_step(run, {.step = step}); });
+    };
+    CHECK(contains(said(12), "page.html: "));
+    CHECK(said(49) == "");
+    CHECK(contains(said(0), "page.html: "));
 }

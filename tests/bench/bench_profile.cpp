@@ -127,7 +127,7 @@ Kernels clocks() {
     CLOCK(fill), CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);
     CLOCK(softmax), CLOCK(softmax_backward), CLOCK(log_softmax), CLOCK(log_softmax_backward);
     CLOCK(cross_entropy), CLOCK(cross_entropy_backward), CLOCK(layer_norm), CLOCK(layer_norm_backward);
-    CLOCK(gather), CLOCK(scatter_add), CLOCK(adam);
+    CLOCK(gather), CLOCK(scatter_add), CLOCK(adam), CLOCK(first_from);
 #undef CLOCK
     return table;
 }

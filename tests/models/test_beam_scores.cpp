@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
@@ -302,7 +303,7 @@ TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they
 
 TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "[models][decoding]") {
     const std::vector<int32_t> never = {0, 7, 133};
-    for (const int64_t vocabulary : {1, 40, 63, 64, 65, 128, 1000, 2000, 5000}) {
+    for (const int64_t vocabulary : {1, 40, 127, 128, 129, 255, 256, 257, 511, 600, 1000, 2000, 5000}) {
         Tensor scores = random({vocabulary}, 5, -4, 4);
         for (int64_t i = 0; i < vocabulary; i += 3)
             scores.mutable_data()[i] = std::round(scores.data()[i]);  // both zeros are among them
@@ -314,11 +315,50 @@ TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "
                 expected.push_back(v);
         std::stable_sort(expected.begin(), expected.end(),
                          [&](int32_t a, int32_t b) { return scores.data()[a] > scores.data()[b]; });
-        for (const int64_t count : {1, 2, 10, 4999, 5000}) {
+        for (const int64_t count : {1, 2, 10, 30, 128, 252, 253, 254, 4999, 5000}) {
             INFO(vocabulary << " ids, the best " << count);
-            const auto end = expected.begin() + std::min<int64_t>(count, std::ssize(expected));
-            CHECK(models::best_ids(scores.data(), vocabulary, count, never) ==
-                  std::vector<int32_t>(expected.begin(), end));
+            const auto best = expected.begin() + std::min<int64_t>(count, std::ssize(expected));
+            CHECK(models::best_ids(scores.data(), vocabulary, count, never) == Ids(expected.begin(), best));
+            const auto end =
+                std::find_if(expected.begin(), best, [&](int32_t v) { return scores.data()[v] < 2; });
+            CHECK(models::best_ids(scores.data(), vocabulary, count, never, 2) == Ids(expected.begin(), end));
         }
+    }
+}
+
+TEST_CASE("beam: of a large vocabulary, the best continuations of all hypotheses", "[models][decoding]") {
+    constexpr int64_t kVocabulary = 700, kBeam = 4, kSteps = 4;
+    const Probabilities p = [](int32_t, const Ids& read) {
+        uint64_t seed = 3;
+        for (const int32_t id : read)
+            seed = 1000 * seed + static_cast<uint64_t>(id);
+        std::vector<double> next(kVocabulary);
+        for (uint64_t v = 3; v < kVocabulary; ++v)  // no end
+            next[v] = std::pow(0.001 + autograd::Rng(seed).uniform(v), 8);
+        const double sum = std::accumulate(next.begin(), next.end(), 0.0);
+        for (double& x : next)
+            x /= sum;
+        return next;
+    };
+    std::vector<std::pair<double, Ids>> live = {{0, {}}};
+    for (int64_t step = 0; step < kSteps; ++step) {
+        std::vector<std::pair<double, Ids>> all;
+        for (const auto& [log_probability, ids] : live) {
+            const std::vector<double> next = p(0, ids);
+            for (int32_t v = 3; v < kVocabulary; ++v) {
+                all.emplace_back(log_probability + std::log(next[static_cast<std::size_t>(v)]), ids);
+                all.back().second.push_back(v);
+            }
+        }
+        std::sort(all.rbegin(), all.rend());
+        all.resize(kBeam);
+        live = all;
+    }
+    HandMade stepper(1, p);
+    const auto found =
+        beam_search(stepper, {.beam = kBeam, .n_best = kBeam, .alpha = 0, .max_tokens = kSteps}).at(0);
+    for (std::size_t i = 0; i < kBeam; ++i) {
+        CHECK(found.at(i).ids == live[i].second);
+        CHECK(found.at(i).log_probability == Approx(live[i].first));
     }
 }

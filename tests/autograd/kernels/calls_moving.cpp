@@ -54,6 +54,12 @@ std::vector<Call> moving_calls() {
              const Real high = static_cast<Real>(s);
              r.out(2, {high, static_cast<Real>(s - static_cast<double>(high))});
          }},
+        {"first_from", false,
+         [](Run& r) {
+             const Real* x = r.in(r.n, 1);
+             for (const Real bound : {r.n > 0 ? x[r.n / 2] : 0, r.n > 0 ? x[r.n - 1] : 0, Real(100)})
+                 r.out(1, {static_cast<Real>(cpu().first_from(r.n, x, bound))});
+         }},
         {"adam", false,
          [](Run& r) {
              const int64_t n = r.rows * r.n;

@@ -300,6 +300,20 @@ const Case kCases[] = {
          b.add({sum}, {reference::total(all)});
          b.add({static_cast<Real>(cpu().sum_of_squares(rows * n, x.data()) / 1000)}, {dot(all, all) / 1000});
      }},
+    {"first_from: a bound in each place, none, and a NaN",
+     [](int64_t rows, int64_t n, Both& b) {
+         Reals x = numbers(n, 1);
+         const auto first = [&](Real bound) {
+             b.add({static_cast<Real>(cpu().first_from(n, x.data(), bound))},
+                   {static_cast<double>(
+                       std::find_if(x.begin(), x.end(), [&](Real y) { return !(y < bound); }) - x.begin())});
+         };
+         for (int64_t r = 0; r < rows; ++r)
+             first(x[at(r * 37 % n)]);
+         first(100), first(-HUGE_VAL), first(*std::max_element(x.begin(), x.end()));
+         x[at(n - 1)] = kNan, first(100), first(HUGE_VAL);
+         x[at(n / 2)] = kNan, first(100);
+     }},
     {"copy, fill, binary: a transpose",
      [](int64_t rows, int64_t n, Both& b) {
          const Reals x = numbers(rows * n, 1), z = numbers(n, 2);

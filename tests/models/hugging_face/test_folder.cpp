@@ -328,6 +328,10 @@ TEST_CASE("hugging face folder: several files with an index", "[models][hugging_
     parts[1].push_back(parts[0][0]);  // in both files
     nn::checkpoint::write(s.folder / "b.safetensors", parts[1]);
     CHECK(contains(s.complaint(), misfit + "unexpected: \"" + parts[0][0].name));
+    nn::checkpoint::write(s.folder / "a.safetensors", std::vector<StateEntry>(all.begin(), all.end() - 1));
+    put(s.folder / "model.safetensors.index.json",  // which lists one file alone
+        "{\"weight_map\":{\"" + all[0].name + "\":\"a.safetensors\"}}");
+    CHECK(contains(s.complaint(), misfit + "missing: " + all.back().name));
 }
 
 TEST_CASE("hugging face folder: what does not fit is refused by name", "[models][hugging_face]") {

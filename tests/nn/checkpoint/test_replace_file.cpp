@@ -97,6 +97,13 @@ int close(int file) {
 }
 }
 
+TEST_CASE("file: a pointer of Git LFS is told, whatever the file should be", "[nn][checkpoint]") {
+    const tests::Folder folder;
+    const std::string path = folder.write("config.json", "version https://git-lfs.github.com/spec/v1\n");
+    CHECK(tests::error_of([&] { nn::checkpoint::read_file(path); }) ==
+          path + ": Git LFS has not fetched this file yet; `git lfs pull` does");
+}
+
 TEST_CASE("saving: the file is on the disk before it is renamed", "[nn][checkpoint]") {
     const Folder folder;
     Watch watch;
