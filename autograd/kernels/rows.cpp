@@ -1,4 +1,5 @@
-// Kernels that treat each row of n numbers by itself: softmax, log-softmax, cross-entropy, layer norm.
+// Kernels that treat each row of n numbers by itself: softmax, log-softmax, a search, cross-entropy, layer
+// norm.
 // Part of unit.cpp. Forward and backward stand side by side; references: tests/reference.h.
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/random.h"
@@ -28,7 +29,7 @@ void softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy, Ou
 void log_softmax(int64_t rows, int64_t n, const Real* x, Real* y) {
     for_rows(rows, n, [&](int64_t r) {
         const Real* xr = x + r * n;
-        const Real shift = row_max(n, xr);  // apart from the sum's logarithm: x - max is exact near 0
+        const Real shift = row_max(n, xr);  // subtracted by itself: x - max is exact near 0
         const Vec rest = log(broadcast(row_sum_exp(n, xr, shift)));
         for (int64_t i = 0; i < n; i += kLanes)
             store(y + r * n + i, n - i, (load(xr + i, n - i) - broadcast(shift)) - rest);
@@ -46,7 +47,8 @@ void log_softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy
 
 // ---- the first number of a row that is not below a bound: how decoding finds the best of a vocabulary
 
-// Nearly all are below, so only one comparison of 128 ends in a branch.
+// Nearly all are below it. So 128 are compared without a branch, and one branch then asks whether any was not
+// below the bound, which NaN is not either. x[i] is asked first: where most are wanted, that ends the call.
 int64_t first_from(int64_t n, const Real* x, Real bound) {
     constexpr int64_t kBlock = 8 * kLanes;
     int64_t i = 0;
@@ -193,7 +195,8 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
     for_chunks(o.rows, n, [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
 }
 
-// Rows first ... last - 1, at most 16: adds to dgain and dbias, and writes dx, and dy if x was a sum.
+// Rows first ... last - 1, at most 16: adds to `gains` and `biases`, partial results of dgain and dbias, and
+// writes dx, and dy if x was a sum.
 void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, const Real* x,
                                const Real* gain, const Real* statistics, const Real* dout, Out dx, Out dy,
                                Real* gains, Real* biases) {
@@ -241,7 +244,7 @@ constexpr int64_t kGainRows = 64;
 void add_partial_results(int64_t blocks, int64_t n, int64_t stride, const Real* partial, const Out& out) {
     if (out.data == nullptr)
         return;
-    parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
+    parallel_for(0, (n + kLanes - 1) / kLanes, /*grain*/ 64, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
             put(out, i, n - i, sum_terms(blocks, 1, [&](Vec sum, int64_t b) {
                     return sum + load(partial + b * stride + i, n - i);
@@ -253,7 +256,7 @@ void add_partial_results(int64_t blocks, int64_t n, int64_t stride, const Real* 
 void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, const Real* statistics,
                          const Real* dout, Out dx, Out dy, Out dgain, Out dbias) {
     const int64_t n = o.n, blocks = (o.rows + kGainRows - 1) / kGainRows;
-    Real* partial = scratch(Scratch::partial, 2 * blocks * n + kLanes);  // (blocks, 2, n)
+    Real* partial = scratch(Scratch::partial, 2 * blocks * n);  // (blocks, 2, n)
     parallel_for(0, o.rows, kGainRows, [&](int64_t begin, int64_t end) {
         Real *gains = partial + begin / kGainRows * 2 * n, *biases = gains + n;
         for (int64_t i = 0; i < 2 * n; i += kLanes)

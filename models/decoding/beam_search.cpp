@@ -14,7 +14,7 @@ struct Live : Hypothesis {
     int32_t row;  // of the stepper's batch
 };
 
-// One way to continue one.
+// A live hypothesis and one more token.
 struct Candidate {
     std::size_t from;  // which hypothesis
     int32_t token;
@@ -30,11 +30,10 @@ struct Search {
 };
 
 // The log probabilities of a row of logits: log_softmax's, to the bit, but only where they are asked for. To
-// write all of them would take a twentieth of a small model's step. (Of equal ones, those of larger logits
-// come first.)
+// write all of them would take a twentieth of a small model's step.
 struct LogSoftmax {
     LogSoftmax(const Real* logits_, int64_t vocabulary) : logits(logits_) {
-        constexpr int32_t target = 0, none_ignored = -1;  // of a loss that is not needed
+        constexpr int32_t target = 0, none_ignored = -1;  // of a loss, which has no use here
         Real loss;
         autograd::kernels::cpu().cross_entropy(1, vocabulary, logits, &target, none_ignored, 0, &loss, sum);
     }
@@ -44,7 +43,8 @@ struct LogSoftmax {
               " is not a number; the model's weights are broken");
         return p;
     }
-    // No logit below it has a log probability of p or more, however these were rounded.
+    // A bound that each logit reaches whose log probability is log_p or more. `of` and this function round
+    // some sums, each by at most epsilon times the numbers in it; 8 is more than all of that.
     Real least_logit(double log_p) const {
         const auto p = static_cast<Real>(log_p);
         const Real size = std::abs(p) + std::abs(sum[0]) + sum[1];
@@ -74,7 +74,7 @@ void finish(Search& search, Hypothesis h, bool finished, const BeamOptions& o) {
         o.kept->push_back(h);
 }
 
-// Returns the live hypotheses, too, as unfinished ones.
+// The live hypotheses become results, too, as unfinished ones.
 void end_search(Search& search, const BeamOptions& o) {
     for (const Live& l : search.live)
         finish(search, l, false, o);
@@ -87,7 +87,7 @@ bool decided(const Search& search, const BeamOptions& o) {
     if (static_cast<int64_t>(search.done.size()) < o.n_best)
         return false;
     const double worst = search.done[static_cast<std::size_t>(o.n_best) - 1].score;
-    const double longest = length_penalty(static_cast<std::size_t>(search.max_tokens) + 1, o);
+    const double longest = length_penalty(static_cast<std::size_t>(search.max_tokens), o);
     return std::none_of(search.live.begin(), search.live.end(),
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
@@ -101,7 +101,7 @@ bool decided(const Search& search, const BeamOptions& o) {
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
 void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(1));  // candidates
+    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(1));  // continuations
     const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
     std::vector<Candidate> candidates;  // best first, ties going to the earlier hypothesis
     for (std::size_t i = 0; i < search.live.size(); ++i) {
@@ -110,7 +110,7 @@ void advance(Search& search, const Tensor& logits, const BeamOptions& o, const S
         const LogSoftmax log_p(row, logits.size(1));
         const auto before = std::ssize(candidates);
         Real least = std::numeric_limits<Real>::lowest();
-        if (candidates.size() == enough)
+        if (candidates.size() == enough)  // others must be more probable than the last of them
             least = std::max(least, log_p.least_logit(candidates.back().log_probability - l.log_probability));
         for (const int32_t v :
              best_ids(row, logits.size(1), static_cast<int64_t>(enough), specials.never, least))
@@ -120,7 +120,7 @@ void advance(Search& search, const Tensor& logits, const BeamOptions& o, const S
             [](const Candidate& a, const Candidate& b) { return a.log_probability > b.log_probability; });
         candidates.resize(std::min(candidates.size(), enough));
     }
-    if (candidates.empty())
+    if (candidates.empty())  // the search is done already, or no token has a probability
         return end_search(search, o);
     std::vector<Live> next;
     for (std::size_t rank = 0; rank < candidates.size() && next.size() < beam; ++rank) {

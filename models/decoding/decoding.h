@@ -16,7 +16,7 @@ namespace plaingrad::models {
 // Which logits a step computes: each position's, or the last one's, which are all that a search reads.
 enum class Logits { all, last };
 
-// A model that is decoding: a batch of sentences that are being generated, for one search. The model must
+// A model that is decoding: a batch of sentences that are being generated. The model must
 // outlive it and must not change meanwhile. From the first step of its first stepper on, a model also holds a
 // copy of each weight that was multiplied, in the order in which products read it, until the weight changes
 // (autograd/weight.h): as much memory as these weights in float32, half as much in bf16. A model that only
@@ -39,9 +39,9 @@ public:
     virtual void rewind(int64_t length) = 0;
 
     const Tokens prompts;  // (B, T), T >= 1: how the sentences begin; the search reads them first
-    // How many tokens of each prompt are still in the cache. A search sets it, so that the next search with
-    // this stepper does not read them again. That works after a greedy search of one sentence only: others
-    // drop or reorder the rows. Start another stepper after them.
+    // How many tokens of each prompt are still in the cache. A search sets it, so that the next one with this
+    // stepper does not read them again. That works if the search kept all rows in their order, as greedy
+    // search and sampling of one sentence do. After any other search, start another stepper.
     int64_t known = 0;
     Specials specials;       // the model's; may be changed before a search
     int64_t max_length = 0;  // positions that the model has
@@ -76,7 +76,8 @@ public:
     // as if nothing had been read before. texts: one a sentence, of `count` tokens or more, at least one.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
-    // may be kept several times with different tokens, or not at all. The next step throws Error for another.
+    // may be kept several times with different tokens, or not at all. The next step throws Error for a row
+    // that there is not.
     int32_t keep(int32_t row, int32_t token);
     // Which sentence of the batch a row of the last logits belongs to.
     std::size_t sentence(int32_t row) const { return sentences_.at(static_cast<std::size_t>(row)); }
@@ -94,9 +95,9 @@ private:
 // How many tokens a search can write: the last one need not be read, so it takes no position.
 int64_t room_for(const Stepper& stepper, int64_t max_tokens);
 
-// The `count` >= 1 ids of the largest of a row's V scores (logits, or log probabilities), or all if there are
-// fewer: best first, ties going to the smaller id. Those of `never` are left out, and those below `least`, so
-// that by default -inf is. Throws Error for a score that is not a number.
+// The `count` >= 1 ids of the largest of V scores (logits, or log probabilities), best first, ties going to
+// the smaller id. Ids of `never` and those with a score below `least` are left out, so there may be fewer. By
+// default no bound is known, and only -inf is left out. Throws Error for a score that is not a number.
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
                               const std::vector<int32_t>& never,
                               Real least = std::numeric_limits<Real>::lowest());

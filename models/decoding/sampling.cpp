@@ -13,8 +13,9 @@ namespace {
 
 constexpr Real kLowest = std::numeric_limits<Real>::lowest();
 
-// A score that at least `count` ids reach, but few others: the scores are dealt out to sets, and the largest
-// of `count` sets reach it. Half of the scores are enough for that. kLowest if there are too few.
+// The scores are dealt out to 128 sets. The count-th of the sets' largest scores is a bound: at least `count`
+// scores reach it, and not many more. Any part of the scores gives such a bound, so every other 128 are
+// skipped, which saves half of the time. kLowest if there are fewer scores, or if `count` is above 128.
 Real reached_by(int64_t count, const Real* scores, int64_t vocabulary) {
     constexpr int64_t kSets = 128;
     Real largest[kSets];
@@ -31,15 +32,15 @@ Real reached_by(int64_t count, const Real* scores, int64_t vocabulary) {
 void sort_by_digits(const Real* scores, std::vector<int32_t>& ids) {
     using Key = std::conditional_t<autograd::kRealIsDouble, uint64_t, uint32_t>;
     constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
-    constexpr std::size_t kDigitBits = 11, kDigits = 1 << kDigitBits;
+    constexpr std::size_t kDigitBits = 11, kBase = 1 << kDigitBits;
     std::vector<int32_t> sorted(ids.size());
     for (std::size_t shift = 0; shift < 8 * sizeof(Key); shift += kDigitBits) {
         const auto digit = [&](int32_t id) {
             const Key bits = std::bit_cast<Key>(scores[id] + Real(0));  // of -0: those of 0
             // Ascending, for descending scores: of negative numbers, the bits grow with their size.
-            return static_cast<std::size_t>((bits & kSign ? bits : ~bits ^ kSign) >> shift) % kDigits;
+            return static_cast<std::size_t>((bits & kSign ? bits : ~bits ^ kSign) >> shift) % kBase;
         };
-        std::vector<std::size_t> place(kDigits + 1);  // of the next id with this digit
+        std::vector<std::size_t> place(kBase + 1);  // of the next id with this digit
         for (const int32_t id : ids)
             ++place[digit(id) + 1];
         std::partial_sum(place.begin(), place.end(), place.begin());
@@ -66,7 +67,7 @@ std::vector<Real> penalized(const Real* logits, int64_t vocabulary, const std::v
 
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
                               const std::vector<int32_t>& never, Real least) {
-    if (least == kLowest)
+    if (least == kLowest)  // no bound was given
         least = reached_by(std::min(count, vocabulary) + std::ssize(never), scores, vocabulary);
     std::vector<int32_t> best;
     for (int64_t v = 0;
@@ -100,7 +101,7 @@ int32_t sample(const Real* given, int64_t vocabulary, double uniform, const Samp
     const std::vector<int32_t> ids = best_ids(logits, vocabulary, top, o.never);
     check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
     if (ids.size() == 1 || logits[ids[0]] == std::numeric_limits<Real>::infinity())
-        return ids[0];
+        return ids[0];  // infinity - infinity would be NaN
 
     // Our own softmax, not the C library's exp: it gives the same text on every machine.
     std::vector<Real> scaled;

@@ -122,7 +122,7 @@ void Rows::select() {
     std::iota(all.begin(), all.end(), 0);
     if (kept_ == all)
         return;
-    stepper_.known = 0;
+    stepper_.known = 0;  // the rows are not those of the prompts any more
     stepper_.select(kept_);
     sentences_ = autograd::mapped(kept_, [this](int32_t row) { return sentence(row); });
 }
