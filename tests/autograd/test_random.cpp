@@ -72,7 +72,9 @@ TEST_CASE("random: a fork depends only on its path", "[random]") {
         states.insert(rng.fork(std::to_string(i)).state());
         states.insert(Rng(i).state());
     }
-    CHECK(states.size() == 4000);  // Rng(42) is among the last
+    for (int bit = 10; bit < 64; ++bit)  // numbers of any size, as steps and elements are
+        states.insert(rng.fork(uint64_t{1} << bit).state());
+    CHECK(states.size() == 4054);  // Rng(42) is among those of Rng(i)
     CHECK(rng.fork("a").fork("b").state() != rng.fork("b").fork("a").state());
     CHECK(rng.fork("ab").state() != rng.fork("a").fork("b").state());
     CHECK(rng.fork("").state() != rng.state());
