@@ -324,6 +324,14 @@ TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "
             CHECK(models::best_ids(scores.data(), vocabulary, count, never, 2) == Ids(expected.begin(), end));
         }
     }
+    for (const int64_t wrong : {0, 63, 64, 300, 4999}) {
+        Tensor scores = random({5000}, 5, -4, 4);
+        scores.mutable_data()[wrong] = kNan;
+        for (const int64_t count : {1, 40, 5000})
+            CHECK_THROWS_WITH(
+                models::best_ids(scores.data(), 5000, count, never),
+                tests::containing(autograd::join("the score of id ", wrong, " is not a number")));
+    }
 }
 
 TEST_CASE("beam: of a large vocabulary, the best continuations of all hypotheses", "[models][decoding]") {
