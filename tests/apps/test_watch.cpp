@@ -153,27 +153,28 @@ TEST_CASE("watch: after a run the signals do again what they usually do", "[kit]
 }
 
 TEST_CASE("plan: the memory that a run needs", "[kit][training]") {
-    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    const auto of = [](int64_t mib) {
+        return Tensor::zeros({(mib << 20) / int64_t{sizeof(autograd::Real)}});
+    };
+    const nn::Parameter x(of(16));
     const std::vector<nn::NamedParameter> parameters = {{"x", x}};
     const models::RunFolder nowhere("p", {});
     kit::RunPlan plan;
     const auto printed = [&] { return printed_by([&] { kit::print_memory(nowhere, parameters, plan); }); };
-    CHECK(printed() == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB\n");
-    plan.report_model.parameters = {{"x", x},
-                                    {"frozen", Tensor::zeros({1'000'000})}};  // a weight, and no more
-    CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
-                                                      : "memory: weights 4 MiB, gradients 0, optimizer 0, "));
+    CHECK(printed() == "memory: weights 16 MiB, gradients 16, optimizer 32, activations about 0: 64 MiB\n");
+    plan.report_model.parameters = {{"x", x}, {"frozen", of(4)}};  // a weight, and no more
+    CHECK(printed() == "memory: weights 20 MiB, gradients 16, optimizer 32, activations about 0: 68 MiB\n");
     plan.report_model.parameters.clear();
     plan.activations = 1e6;
-    CHECK(contains(printed(), ", activations about 1: 1 MiB\n"));
+    CHECK(contains(printed(), ", activations about 1: 65 MiB\n"));
     plan.activations = 1e18;
     CHECK_THROWS_AS(printed(), autograd::Error);
     OfTwo team;
     plan.activations = 3e6;
     const models::RunFolder shared("p", {.parts = 3}, static_cast<nn::Team&>(team));
     const std::string each = printed_by([&] { kit::print_memory(shared, parameters, plan); });
-    CHECK(each.starts_with("memory of each process: weights 0 MiB"));
-    CHECK(contains(each, ", sums over parts 0, activations about 1: 1 MiB\n"));
+    CHECK(each.starts_with("memory of each process: weights 16 MiB"));
+    CHECK(contains(each, ", sums over parts 16, activations about 1: 81 MiB\n"));
 }
 
 TEST_CASE("plan: a model must fit into memory", "[kit]") {
