@@ -43,10 +43,9 @@ struct LogSoftmax {
               " is not a number; the model's weights are broken");
         return p;
     }
-    // A bound that each logit reaches whose log probability is log_p or more. `of` and this function round
+    // A bound that each logit reaches whose log probability is p or more. `of` and this function round
     // some sums, each by at most epsilon times the numbers in it; 8 is more than all of that.
-    Real least_logit(double log_p) const {
-        const auto p = static_cast<Real>(log_p);
+    Real least_logit(Real p) const {
         const Real size = std::abs(p) + std::abs(sum[0]) + sum[1];
         return p + sum[1] + sum[0] - 8 * std::numeric_limits<Real>::epsilon() * size;
     }
@@ -101,23 +100,28 @@ bool decided(const Search& search, const BeamOptions& o) {
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
 void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(1));  // continuations
+    const int64_t V = logits.size(1);
+    const std::size_t all = search.live.size() * static_cast<std::size_t>(V);  // continuations
     const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
     std::vector<Candidate> candidates;  // best first, ties going to the earlier hypothesis
     for (std::size_t i = 0; i < search.live.size(); ++i) {
         const Live& l = search.live[i];
-        const Real* const row = logits.data() + l.row * logits.size(1);
-        const LogSoftmax log_p(row, logits.size(1));
-        const auto before = std::ssize(candidates);
-        Real least = std::numeric_limits<Real>::lowest();
-        if (candidates.size() == enough)  // others must be more probable than the last of them
-            least = std::max(least, log_p.least_logit(candidates.back().log_probability - l.log_probability));
-        for (const int32_t v :
-             best_ids(row, logits.size(1), static_cast<int64_t>(enough), specials.never, least))
+        const Real* const row = logits.data() + l.row * V;
+        const LogSoftmax log_p(row, V);
+        // A candidate's logit must be as large as that of the last of enough others. If one is enough, it is
+        // the largest of all, unless that one is forbidden.
+        const Real least =
+            candidates.size() == enough
+                ? log_p.least_logit(Real(candidates.back().log_probability - l.log_probability))
+            : enough == 1 ? log_p.sum[0]
+                          : -INFINITY;
+        std::vector<int32_t> best = best_ids(row, V, static_cast<int64_t>(enough), specials.never, least);
+        if (best.empty() && candidates.empty())
+            best = best_ids(row, V, static_cast<int64_t>(enough), specials.never);
+        for (const int32_t v : best)
             candidates.push_back({i, v, l.log_probability + static_cast<double>(log_p.of(v))});
-        std::inplace_merge(
-            candidates.begin(), candidates.begin() + before, candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.log_probability > b.log_probability; });
+        std::ranges::inplace_merge(candidates, candidates.end() - std::ssize(best), std::greater<>(),
+                                   &Candidate::log_probability);
         candidates.resize(std::min(candidates.size(), enough));
     }
     if (candidates.empty())  // the search is done already, or no token has a probability
@@ -183,11 +187,8 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
 
 // With an alpha of 0 the score is the log probability.
 std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens) {
-    std::vector<Hypothesis> all;
-    for (std::vector<Hypothesis>& found :
-         beam_search(stepper, {.beam = 1, .alpha = 0, .max_tokens = max_tokens}))
-        all.push_back(std::move(found[0]));
-    return all;
+    return autograd::mapped(beam_search(stepper, {.beam = 1, .alpha = 0, .max_tokens = max_tokens}),
+                            [](const std::vector<Hypothesis>& found) { return found[0]; });
 }
 
 }  // namespace plaingrad::models

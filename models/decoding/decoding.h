@@ -96,11 +96,11 @@ private:
 int64_t room_for(const Stepper& stepper, int64_t max_tokens);
 
 // The `count` >= 1 ids of the largest of V scores (logits, or log probabilities), best first, ties going to
-// the smaller id. Ids of `never` and those with a score below `least` are left out, so there may be fewer. By
-// default no bound is known, and only -inf is left out. Throws Error for a score that is not a number.
+// the smaller id. Ids of `never` and those with a score below `least` are left out, so there may be fewer.
+// With no bound (-inf, NaN), only scores of -inf are left out. Throws Error for a score that is not a number.
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
                               const std::vector<int32_t>& never,
-                              Real least = std::numeric_limits<Real>::lowest());
+                              Real least = -std::numeric_limits<Real>::infinity());
 
 struct Hypothesis {
     std::vector<int32_t> ids;  // the generated tokens after the prompt, without the end

@@ -67,7 +67,7 @@ std::vector<Real> penalized(const Real* logits, int64_t vocabulary, const std::v
 
 std::vector<int32_t> best_ids(const Real* scores, int64_t vocabulary, int64_t count,
                               const std::vector<int32_t>& never, Real least) {
-    if (least == kLowest)  // no bound was given
+    if (!(least > kLowest))  // no bound is known
         least = reached_by(std::min(count, vocabulary) + std::ssize(never), scores, vocabulary);
     std::vector<int32_t> best;
     for (int64_t v = 0;
