@@ -16,11 +16,11 @@ namespace plaingrad::models {
 // Which logits a step computes: each position's, or the last one's, which are all that a search reads.
 enum class Logits { all, last };
 
-// A model that is decoding: a batch of sentences that are being generated. The model must
-// outlive it and must not change meanwhile. From the first step of its first stepper on, a model also holds a
-// copy of each weight that was multiplied, in the order in which products read it, until the weight changes
-// (autograd/weight.h): as much memory as these weights in float32, half as much in bf16. A model that only
-// generates needs no second form of its weights: OpenOptions::packed.
+// A model that is decoding: a batch of sentences that are being generated. The model must outlive it and must
+// not change meanwhile. From the first step of its first stepper on, a model also holds a copy of each weight
+// that was multiplied, in the order in which products read it, until the weight changes (autograd/weight.h):
+// as much memory as these weights in float32, half as much in bf16. A model that only generates needs no
+// second form of its weights: OpenOptions::packed.
 class Stepper {
 public:
     virtual ~Stepper() = default;

@@ -157,16 +157,9 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
 TEST_CASE("check: a question that cannot be asked says why, and finds no fault", "[apps][check]") {
     Subject s;
     const auto examples = s.plan.objective.examples;
-    const auto first = [&](int64_t rows, int64_t length) {
+    const auto each_is = [&](const auto& cut) {
         s.plan.objective.examples = [=](int64_t) {
             const kit::Examples e = examples(1);
-            const auto cut = [&](const Tokens& t) {
-                std::vector<int32_t> ids;
-                for (int64_t b = 0; b < rows; ++b)
-                    for (int64_t t1 = 0; t1 < length; ++t1)
-                        ids.push_back(t.at(b, t1));
-                return Tokens(rows, length, ids, t.pad());
-            };
             return kit::Examples{autograd::mapped(e.inputs, cut), cut(e.targets)};
         };
     };
@@ -176,11 +169,13 @@ TEST_CASE("check: a question that cannot be asked says why, and finds no fault",
         answer = "the future: not asked; every position may read all that there is\n";
     }
     SECTION("texts of one symbol") {
-        first(16, 1);
+        each_is([](const Tokens& t) { return t.slice(0, 1); });
         answer = "the future: not asked; the texts are too short\n";
     }
     SECTION("a single example") {
-        first(1, 4);
+        each_is([](const Tokens& t) {
+            return Tokens(1, t.length(), {t.ids().begin(), t.ids().begin() + t.length()}, t.pad());
+        });
         answer = "without its input: not asked; there is only one example\n";
     }
     const std::string found = s.odd();
