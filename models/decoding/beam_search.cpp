@@ -120,8 +120,8 @@ void advance(Search& search, const Tensor& logits, const BeamOptions& o, const S
             best = best_ids(row, V, static_cast<int64_t>(enough), specials.never);
         for (const int32_t v : best)
             candidates.push_back({i, v, l.log_probability + static_cast<double>(log_p.of(v))});
-        std::ranges::inplace_merge(candidates, candidates.end() - std::ssize(best), std::greater<>(),
-                                   &Candidate::log_probability);
+        std::inplace_merge(candidates.begin(), candidates.end() - std::ssize(best), candidates.end(),
+                           [](auto& a, auto& b) { return a.log_probability > b.log_probability; });
         candidates.resize(std::min(candidates.size(), enough));
     }
     if (candidates.empty())  // the search is done already, or no token has a probability
