@@ -1,12 +1,12 @@
-// Properties of every operation in the table: its bits depend only on its inputs, and it reads no
+// Properties of every operation of the table (tests/ops.h): its bits depend only on its inputs, and it reads no
 // uninitialised memory.
 #include <algorithm>
 #include <thread>
 
 #include "autograd/kernels/scratch.h"
-#include "autograd/plain.h"
-#include "tests/autograd/op_table.h"
+#include "tests/autograd/values.h"
 #include "tests/catch.h"
+#include "tests/ops.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;   // NOLINT
@@ -14,30 +14,27 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-std::vector<Tensor> leaves(const OpRow& row) {
-    std::vector<Tensor> x;
-    for (const Tensor& input : row.inputs)
-        x.push_back(leaf(input));
-    return x;
+constexpr int kCalls = 10;  // of each row
+
+void append(const Tensor& x, std::vector<Real>& to) {
+    const std::vector<Real> all = x.to_vector();
+    to.insert(to.end(), all.begin(), all.end());
 }
 
-// The output and the gradients of all inputs, one after the other.
-std::vector<Real> run(const OpRow& row, std::vector<Tensor> x, Tensor start = {}) {
-    const Tensor out = row.call(x);
-    std::vector<Real> all = out.to_vector();
-    if (!row.has_graph)
-        return all;
-    if (!start.defined())
-        start = random(out.shape(), 99);
-    out.backward(start);
-    for (const Tensor& input : x) {
-        const std::vector<Real> grad = input.grad().to_vector();
-        all.insert(all.end(), grad.begin(), grad.end());
-    }
+// The outputs, and the gradients of these leaves, one after the other.
+std::vector<Real> run(const AloneCall& c, const Inputs& leaves) {
+    const std::vector<Tensor> outputs = c.with(leaves);
+    std::vector<Real> all;
+    for (const Tensor& y : outputs)
+        append(y, all);
+    backward(outputs);
+    for (const Tensor& x : leaves)
+        if (x.needs_grad())
+            append(x.grad(), all);
     return all;
 }
 
-std::vector<Real> run(const OpRow& row) { return run(row, leaves(row)); }
+std::vector<Real> run(const AloneCall& c) { return run(c, with_gradients(c)); }
 
 // While an object lives, memory that is read before it is written is NaN.
 class Poison {
@@ -54,41 +51,43 @@ public:
 
 }  // namespace
 
-TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
-    const Threads one(1);  // the scratch memory of this thread is what is used
+TEST_CASE("ops: the same bits on every instruction set, with any number of threads, in memory of NaN",
+          "[ops][bits][threads][memory]") {
     REQUIRE([] {
         const Poison poison;
         const Real first = Tensor::uninitialized({5}).data()[4];
         return first != first;
     }());
-    for_each_isa([](const char* isa) {
-        for (const OpRow& row : all_rows()) {
-            const std::vector<Real> clean = run(row);
+    for_each_call(kCalls, [](const AloneCall& c) {
+        const Threads one(1);  // the scratch memory of this thread is what is used
+        const std::vector<Real> expected = run(c);
+        for_each_isa([&](const char* isa) {
+            INFO(c.text() << ", " << isa);
             const Poison poison;
-            INFO(row.op << ", " << row.detail << ", " << isa);
-            CHECK(same_bits(run(row), clean));
-        }
+            CHECK(same_bits(run(c), expected));
+        });
+        INFO(c.text() << ", three threads");
+        const Threads three(3);
+        CHECK(same_bits(run(c), expected));
     });
 }
 
 TEST_CASE("ops: backward multiplies in the precision of forward, whatever is active then", "[ops][bf16]") {
-    for (const OpRow& row : all_rows()) {
-        if (!row.has_graph)
-            continue;
-        INFO(row.op << ", " << row.detail);
+    for_each_call(kCalls, [](const AloneCall& c) {
+        INFO(c.text());
         const auto gradients_within = [&](Precision p) {
-            const std::vector<Tensor> x = leaves(row);
-            const Tensor out = row.call(x);  // in a precision of its own
+            const Inputs leaves = with_gradients(c);
+            const std::vector<Tensor> outputs = c.with(leaves);  // in a precision of its own
             const UsePrecision precision(p);
-            out.backward(random(out.shape(), 99));
+            backward(outputs);
             std::vector<Real> all;
-            for (const Tensor& input : x)
-                for (const Real g : input.grad().to_vector())
-                    all.push_back(g);
+            for (const Tensor& x : leaves)
+                if (x.needs_grad())
+                    append(x.grad(), all);
             return all;
         };
         CHECK(same_bits(gradients_within(Precision::float32), gradients_within(Precision::bf16)));
-    }
+    });
 }
 
 TEST_CASE("ops: the precision is that of the caller's thread, also where several compute", "[ops][bf16]") {
@@ -119,100 +118,67 @@ TEST_CASE("ops: the precision is that of the caller's thread, also where several
     std::thread([&] { CHECK(same_bits(products(), exact)); }).join();  // another thread has not asked for it
 }
 
-TEST_CASE("ops: the same bits on every instruction set and with any number of threads",
-          "[ops][bits][threads]") {
-    for (const OpRow& row : all_rows()) {
-        const std::vector<Real> expected = run(row);
-        for_each_isa([&](const char* isa) {
-            INFO(row.op << ", " << row.detail << ", " << isa);
-            CHECK(same_bits(run(row), expected));
-        });
-    }
-    for (const OpRow& row : all_rows()) {
-        const Threads one(1);
-        const std::vector<Real> expected = run(row);
-        const Threads three(3);
-        INFO(row.op << ", " << row.detail << ", three threads");
-        CHECK(same_bits(run(row), expected));
-    }
-}
-
-TEST_CASE("ops: inputs are unchanged, and the result is the same with and without NoGrad", "[ops]") {
-    for (const OpRow& row : all_rows()) {
-        INFO(row.op << ", " << row.detail);
-        std::vector<Tensor> x = leaves(row);
-        const Tensor out = row.call(x);
-        CHECK(out.needs_grad() == row.has_graph);
-        if (row.has_graph)
-            out.backward(random(out.shape(), 99));
-        for (std::size_t i = 0; i < x.size(); ++i)
-            CHECK(same_bits(x[i], row.inputs[i]));
-
+TEST_CASE("ops: inputs are unchanged, and the result is the same with and without a graph", "[ops][graph]") {
+    for_each_call(kCalls, [](const AloneCall& c) {
+        INFO(c.text());
+        const Inputs leaves = with_gradients(c);
+        const std::vector<Tensor> outputs = c.with(leaves), without = c.with(c.leaves);
+        CHECK(outputs[0].needs_grad() == c.row.has_graph);
+        backward(outputs);
+        for (std::size_t i = 0; i < leaves.size(); ++i)
+            CHECK(same_bits(leaves[i], c.leaves[i]));
         const NoGrad no_grad;
-        const Tensor again = row.call(x);
-        CHECK(same_bits(again, out));
-        CHECK((!again.needs_grad() || same_bits(again.to_vector(), x[0].to_vector())));  // x itself
-    }
-}
-
-TEST_CASE("ops: without an input that needs a gradient there is no graph", "[ops][graph]") {
-    for (const OpRow& row : all_rows()) {
-        INFO(row.op << ", " << row.detail);
-        CHECK(!row.call(row.inputs).needs_grad());
-    }
+        const std::vector<Tensor> again = c.with(leaves);
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            CHECK(same_bits(again[i], outputs[i]));
+            CHECK((!again[i].needs_grad() || again[i].same_memory(leaves[0])));  // the leaf itself
+            CHECK(same_bits(without[i], outputs[i]));
+            CHECK(!without[i].needs_grad());
+        }
+    });
 }
 
 TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
-    for (const OpRow& row : all_rows()) {
-        INFO(row.op << ", " << row.detail);
-        const std::vector<Tensor> x = leaves(row);
-        run(row, x);
-        std::vector<std::vector<Real>> once;
-        for (const Tensor& input : row.has_graph ? x : std::vector<Tensor>())
-            once.push_back(input.grad().to_vector());
-        run(row, x);
-        for (std::size_t i = 0; row.has_graph && i < x.size(); ++i) {
-            for (Real& value : once[i])
-                value *= 2;
-            CHECK(worst_error(x[i].grad().to_vector(), once[i]) <= 1e-5);  // some round-off each
-        }
-    }
+    for_each_call(kCalls, [](const AloneCall& c) {
+        INFO(c.text());
+        const Inputs leaves = with_gradients(c);
+        run(c, leaves);
+        std::vector<Tensor> once;
+        for (const Tensor& x : leaves)
+            once.push_back(c.row.has_graph ? x.grad().clone() : Tensor::zeros({0}));
+        run(c, leaves);
+        for (std::size_t i = 0; c.row.has_graph && i < leaves.size(); ++i)
+            CHECK(worst_error(leaves[i].grad(), once[i] * 2) <= 1e-5);  // some round-off each
+    });
 }
 
-TEST_CASE("ops: an input that is frozen after forward gets no gradient, and the others the same",
-          "[ops][graph]") {
-    for (const OpRow& row : all_rows()) {
-        const std::vector<Tensor> all = leaves(row);
-        run(row, all);
-        for (std::size_t i = 0; row.has_graph && i < all.size(); ++i) {
-            INFO(row.op << ", " << row.detail << ", input " << i);
-            std::vector<Tensor> x = leaves(row);
-            const Tensor out = row.call(x), start = random(out.shape(), 99);
-            x[i].require_grad(false);
-            if (out.needs_grad())  // not one that is the frozen input itself
-                out.backward(start);
-            x[i].require_grad();
-            CHECK_FALSE(x[i].has_grad());
-            for (std::size_t j = 0; j < x.size(); ++j)
-                CHECK((j == i || same_bits(x[j].grad(), all[j].grad())));
-        }
-    }
-}
-
-// Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding.
-TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops]") {
-    for (const OpRow& row : all_rows()) {
-        const std::vector<Tensor> all = leaves(row);
-        run(row, all);
-        for (std::size_t i = 0; row.has_graph && all.size() > 1 && i < all.size(); ++i) {
-            INFO(row.op << ", " << row.detail << ", input " << i);
-            std::vector<Tensor> x = row.inputs;
-            x[i] = leaf(x[i]);
-            const Tensor out = row.call(x);
-            out.backward(random(out.shape(), 99));
-            CHECK(same_bits(x[i].grad(), all[i].grad()));
-            for (std::size_t j = 0; j < x.size(); ++j)
-                CHECK((j == i || !x[j].needs_grad()));
-        }
-    }
+// Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding. And one may be frozen
+// after forward.
+TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops][graph]") {
+    for_each_call(kCalls, [](const AloneCall& c) {
+        const Inputs all = with_gradients(c);
+        run(c, all);
+        for (std::size_t i = 0; c.row.has_graph && i < all.size(); ++i)
+            for (const bool frozen_later : {false, true}) {
+                INFO(c.text() << ", input " << i << (frozen_later ? " frozen after forward" : " alone"));
+                Inputs leaves = with_gradients(c);
+                const auto freeze = [&](bool on) {
+                    for (std::size_t j = 0; j < leaves.size(); ++j)
+                        if ((j == i) == frozen_later)
+                            leaves[j].require_grad(!on);
+                };
+                if (!frozen_later)
+                    freeze(true);
+                const std::vector<Tensor> outputs = c.with(leaves);
+                if (frozen_later)
+                    freeze(true);
+                backward(outputs);
+                freeze(false);
+                for (std::size_t j = 0; j < leaves.size(); ++j)
+                    if ((j == i) == frozen_later)
+                        CHECK_FALSE(leaves[j].has_grad());
+                    else
+                        CHECK(same_bits(leaves[j].grad(), all[j].grad()));
+            }
+    });
 }

@@ -20,13 +20,13 @@ $(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $$(cal
 
 # The others need the library only, as other compilers, other processors' and the double build make them, too: gradients.sh
 # runs `gradients`, bits.sh `weights`, the program `programs` runs `programs_double`.
-GRADIENT_OBJ := $(call trust_parts,gradients) $(call of,$(wildcard tests/autograd/op_table_*.cpp))
-$(OUT)/trust/gradients: $(GRADIENT_OBJ) $(LIB)
+OPS_OBJ := $(call of,$(sort $(wildcard tests/ops/*.cpp)))
+$(OUT)/trust/gradients: $(call trust_parts,gradients) $(OPS_OBJ) $(LIB)
 $(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
-$(OUT)/programs_double: $(call trust_parts,programs) $(LIB)
+$(OUT)/programs_double: $(call trust_parts,programs) $(OPS_OBJ) $(LIB)
 PEERS_TEXT := $(OBJ)/tests/trust/peers/text.o
 $(OUT)/trust/peers_text: $(PEERS_TEXT) $(LIB)
-$(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OBJ)/tests/trust/models/random_model.o $(LIB)
+$(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OBJ)/tests/trust/models/random_model.o $(OPS_OBJ) $(LIB)
 $(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text $(OUT)/trust/peers_tensors:
 	$(link)
 

@@ -33,28 +33,13 @@ struct Case {
     }
 };
 
-// Cases are drawn from all three in turn.
-Case draw_row(int64_t number, Dice& draw);    // a row of tests/autograd/op_table.h, with other numbers
-Case draw_op(int64_t number, Dice& draw);     // an op, with random shapes
+Case draw_op(int64_t number, Dice& draw);     // of the table of ops (tests/ops.h)
 Case draw_model(int64_t number, Dice& draw);  // a layer or a model
 
+// Of five cases four are ops.
 inline Case draw_case(int64_t number, const autograd::Rng& rng) {
     Dice draw(rng.fork(static_cast<uint64_t>(number)));
-    const int64_t of_kind = number / 5;
-    switch (number % 5) {
-        case 0:
-        case 1:
-            return draw_row(2 * of_kind + number % 5, draw);
-        case 2:
-        case 3:
-            return draw_op(2 * of_kind + number % 5 - 2, draw);
-        default:
-            return draw_model(of_kind, draw);
-    }
-}
-
-inline Shape shape_of(const std::vector<int64_t>& sizes) {
-    return Shape(sizes.data(), static_cast<int>(sizes.size()));
+    return number % 5 < 4 ? draw_op(number / 5 * 4 + number % 5, draw) : draw_model(number / 5, draw);
 }
 
 // Tensors of random numbers.
@@ -64,12 +49,4 @@ inline Tensor numbers(Dice& draw, const Shape& shape, double low = -2, double hi
         each = static_cast<Real>(draw.uniform(low, high));
     return Tensor::from(shape, x);
 }
-// Away from 0 and from -1 and 1, where functions have kinks.
-inline Tensor nonzero(Dice& draw, const Shape& shape) {
-    Tensor x = numbers(draw, shape, 0.2, 0.9);
-    for (int64_t i = 0; i < x.numel(); ++i)
-        x.mutable_data()[i] += static_cast<Real>(draw.below(4) - 2);
-    return x;
-}
-
 }  // namespace plaingrad::trust

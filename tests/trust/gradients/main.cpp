@@ -11,11 +11,9 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <map>
 #include <memory>
 
 #include "autograd/base/parallel.h"
-#include "tests/autograd/op_table.h"
 #include "tests/trust/gradients/check.h"
 #include "tests/trust/processes.h"
 
@@ -84,17 +82,6 @@ double compare_with_float(const std::vector<double>& in_float, const Gradients& 
     return worst;
 }
 
-// How many functions of ops.h have fewer rows in the op table than declarations.
-Finding missing_rows() {
-    std::map<std::string, int64_t> rows;
-    for (const tests::OpRow& row : tests::OpTable().rows)
-        ++rows[row.op];
-    Finding missing = {};
-    for (const auto& [name, count] : tests::declared_ops())
-        missing.note(rows[name] < count, name);
-    return missing;
-}
-
 void figure(const char* name, double value, const Finding& finding) {
     std::printf("figure gradients.%s %.10g %s\n", name, value, finding.first);
 }
@@ -137,8 +124,6 @@ void measure(int64_t count, uint64_t seed, const std::string& path) {
     figure("wrong", static_cast<double>(all.wrong.count), all.wrong);
     figure("zero", static_cast<double>(all.zero.count), all.zero);
     figure("float32", all.float32, all.beyond);
-    const Finding missing = missing_rows();
-    figure("not_in_table", static_cast<double>(missing.count), missing);
 }
 
 }  // namespace

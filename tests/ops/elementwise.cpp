@@ -1,0 +1,205 @@
+// Rows of the table of ops: elementwise ones, comparisons, choices.
+#include <cmath>
+#include <limits>
+
+#include "tests/ops.h"
+
+namespace plaingrad::tests {
+
+using namespace autograd;  // NOLINT
+
+namespace {
+
+using One = Tensor (*)(const Tensor&);
+using Two = Tensor (*)(const Tensor&, const Tensor&);
+using Assign = Tensor& (*)(Tensor&, const Tensor&);
+using Size = double (*)(double a, double b);  // of a result, from those of the operands
+
+// Two tensors that broadcast, or a tensor with a number on one side.
+template <class F>
+void draw_two(OpCall& c, const F& f, Size size, const Numbers& of_b = {}) {
+    const int64_t way = c.option("way", c.one_in(4) ? 2 + c.below(2) : 0);
+    c.most = size(2, 2);
+    if (way == 2) {
+        c.any("a", 0, 4);
+        const Real number = c.option("number", c.one_of<Real>({1, Real(1.75), Real(-1.75)}));
+        return c.returns([=](const Inputs& x) { return f(x[0], number); });
+    }
+    if (way == 3) {
+        c.any("a", 0, 4, of_b);
+        const Real number = c.option("number", c.one_of<Real>({0, Real(1.75), Real(-1.75)}));
+        return c.returns([=](const Inputs& x) { return f(number, x[0]); });
+    }
+    const bool b_first = c.one_in(2);
+    const Shape s = c.any(b_first ? "b" : "a", 0, 4, b_first ? of_b : Numbers{});
+    c.input(b_first ? "a" : "b", c.one_in(3) ? s : c.beside(s), b_first ? Numbers{} : of_b);
+    c.most = size(c.largest(b_first), c.largest(!b_first));
+    c.returns([=](const Inputs& x) { return f(x[b_first], x[!b_first]); });
+}
+
+double sum_of(double a, double b) { return a + b; }
+double product_of(double a, double b) { return a * b; }
+double largest_of(double a, double b) { return std::fmax(a, b); }
+double quotient(double a, double) { return a / 0.3; }
+double truth(double, double) { return 1; }
+
+void add_arithmetic(std::vector<OpRow>& rows) {
+    const auto two = [&](const char* name, Two f, Size size, const Numbers& of_b = {}) {
+        rows.push_back({name, [=](OpCall& c) { draw_two(c, f, size, of_b); }});
+    };
+    two("add", add, sum_of);
+    two("sub", sub, sum_of);
+    two("mul", mul, product_of);
+    two("div", div, quotient, kNonzero);
+    two("operator+", autograd::operator+, sum_of);
+    two("operator-", autograd::operator-, sum_of);
+    two("operator*", autograd::operator*, product_of);
+    two("operator/", autograd::operator/, quotient, kNonzero);
+    const auto assign = [&](const char* name, Assign f, Size size, const Numbers& of_b = {}) {
+        rows.push_back({name, [=](OpCall& c) {
+                            const Shape s = c.any("a", 0, 3);
+                            c.input("b", c.narrowed(s), of_b);
+                            c.most = size(c.largest(0), c.largest(1));
+                            c.option("way", 0);
+                            c.returns([f](const Inputs& x) {
+                                Tensor y = x[0];
+                                return f(y, x[1]);
+                            });
+                        }});
+    };
+    assign("operator+=", autograd::operator+=, sum_of);
+    assign("operator-=", autograd::operator-=, sum_of);
+    assign("operator*=", autograd::operator*=, product_of);
+    assign("operator/=", autograd::operator/=, quotient, kNonzero);
+}
+
+// The sign of a - b decides.
+Tensor difference(const Inputs& x) { return x[0].detach() - (x.size() > 1 ? x[1].detach() : Tensor(0)); }
+
+void add_comparisons(std::vector<OpRow>& rows) {
+    const std::pair<const char*, Two> comparisons[] = {
+        {"operator<", autograd::operator<},
+         {"operator<=", autograd::operator<= },
+          {"operator>", autograd::operator> },
+           {"operator>=", autograd::operator>= },
+            {"operator==", autograd::operator== }, {"operator!=", autograd::operator!= } };
+    for (const auto& [name, f] : comparisons)
+        rows.push_back({name,
+                        [f = f](OpCall& c) {
+                            draw_two(c, f, truth);
+                            c.exact = true;
+                            c.kinks = difference;
+                        },
+                        false});
+    const std::pair<const char*, Two> choices[] = {{"maximum", maximum}, {"minimum", minimum}};
+    for (const auto& [name, f] : choices)
+        rows.push_back({name, [f = f](OpCall& c) {
+                            draw_two(c, f, largest_of);
+                            c.exact = c.sums = true;
+                            c.kinks = difference;
+                        }});
+    rows.push_back(
+        {"where", [](OpCall& c) {
+             const bool a_first = c.one_in(2);
+             const Shape all = c.any(a_first ? "a" : "b", 0, 4);
+             c.input(a_first ? "b" : "a", c.narrowed(all));
+             const Shape s = c.narrowed(all);
+             std::vector<Real> bits;
+             for (int64_t i = 0; i < s.numel(); ++i)
+                 bits.push_back(static_cast<Real>(c.below(2)) * c.one_of<Real>({1, -1, Real(0.5)}));
+             const Tensor condition = c.constant("condition", Tensor::from(s, bits));
+             c.exact = c.sums = true;
+             c.returns([=](const Inputs& x) { return where(condition, x[!a_first], x[a_first]); });
+         }});
+}
+
+// A function of each number. `most`: about how large it is; 0: as the numbers.
+struct Function {
+    const char* name;
+    One f;
+    Numbers numbers;
+    double most, terms;
+    bool exact, has_kink;
+};
+
+void add_functions(std::vector<OpRow>& rows) {
+    constexpr Numbers kWide = {Domain::any, -30, 30}, kLogarithm = {Domain::positive, 0.01, 50};
+    // Where tanh is near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
+    const Function functions[] = {
+        {"neg", neg, {}, 0, 0, true, false},
+        {"operator-", autograd::operator-, {}, 0, 0, true, false},
+        {"exp", exp, {Domain::bounded, -20, 20}, 3, 3, false, false},
+        {"log", log, kLogarithm, 8, 0, false, false},
+        {"sqrt", sqrt, kLogarithm, 0, 0, false, false},
+        {"tanh", tanh, kWide, 0, 1, false, false},
+        {"sigmoid", sigmoid, kWide, 0, 1, false, false},
+        {"abs", abs, {}, 0, 0, true, true},
+        {"relu", relu, {}, 0, 0, true, true},
+        {"silu", silu, kWide, 0, 0, false, false},
+        {"gelu", gelu, {Domain::any, -6, 6}, 0, 0, false, false},
+        {"gelu_tanh", gelu_tanh, {Domain::any, -6, 6}, 0, 0, false, false},
+    };
+    for (const Function& r : functions)
+        rows.push_back({r.name, [r](OpCall& c) {
+                            c.option("unary", true);
+                            c.any("x", 0, 4, r.numbers);
+                            c.most = r.most;
+                            c.exact = r.exact;
+                            if (r.terms > 0)
+                                c.terms = [terms = r.terms](const Inputs&) { return terms; };
+                            if (r.has_kink)
+                                c.kinks = difference;
+                            c.returns([f = r.f](const Inputs& x) { return f(x[0]); });
+                        }});
+    for (const auto& [name, f] :
+         {std::pair<const char*, One>{"to_bf16", to_bf16}, {"gradient_to_bf16", gradient_to_bf16}})
+        rows.push_back({name, [f = f](OpCall& c) {
+                            c.any("x", 0, 4);
+                            c.bf16 = true;
+                            c.is_slope = false;
+                            c.returns([f](const Inputs& x) { return f(x[0]); });
+                        }});
+    rows.push_back({"activation", [](OpCall& c) {
+                        const Activation f = c.activation();
+                        c.any("x", 0, 4, {Domain::any, -6, 6});
+                        if (f == Activation::relu)
+                            c.kinks = difference;
+                        c.returns([f](const Inputs& x) { return activation(x[0], f); });
+                    }});
+}
+
+void draw_pow(OpCall& c) {
+    const Real p = c.option("p", c.one_of<Real>({-2, -1, Real(-0.5), 0, Real(0.3), Real(0.5), Real(0.7), 1,
+                                                 Real(1.5), 2, 3, Real(3.3), 8}));
+    const bool whole = std::floor(p) == p;
+    c.any("x", 0, 4, !whole ? kPositive : p < 0 ? kNonzero : Numbers{Domain::bounded});
+    c.most = std::pow(2.5, std::fabs(static_cast<double>(p)));
+    c.returns([p](const Inputs& x) { return pow(x[0], p); });
+}
+
+// No bound is a number that inputs repeat: there PyTorch 1.13 lets the gradient pass, as we do, and 2.15 does
+// not.
+void draw_clamp(OpCall& c) {
+    constexpr auto inf = std::numeric_limits<Real>::infinity();
+    const Real low = c.option("low", c.one_of<Real>({Real(-1.25), Real(-0.25), Real(0.25), -inf}));
+    const Real high = c.option("high", c.one_of<Real>({Real(0.26), Real(0.75), Real(1.25), inf}));
+    c.any("x", 0, 4);
+    c.exact = true;
+    c.kinks = [=](const Inputs& x) {
+        const Tensor all = reshape(x[0].detach(), {-1});
+        return concat({all - low, all - high}, 0);
+    };
+    c.returns([=](const Inputs& x) { return clamp(x[0], low, high); });
+}
+
+}  // namespace
+
+void add_elementwise(std::vector<OpRow>& rows) {
+    add_arithmetic(rows);
+    add_comparisons(rows);
+    add_functions(rows);
+    rows.push_back({"pow", draw_pow});
+    rows.push_back({"clamp", draw_clamp});
+}
+
+}  // namespace plaingrad::tests
