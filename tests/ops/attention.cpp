@@ -51,7 +51,9 @@ public:
         if (S >= T && c.option("causal", c.one_in(2)))
             options_.mask = options_.mask.and_causal();
         options_.dropout = c.option("p", c.one_in(3) ? Real(0.25) : Real(0));
-        with_weights_ = c.one_in(6) || (c.tells_dropped && options_.dropout > 0);
+        const bool tells = c.tells_dropped && options_.dropout > 0;
+        with_weights_ = c.option("weights", tells || c.one_in(6));
+        numbers = D > 33 ? kSmall : Numbers{};
     }
 
     // The result, and sometimes the weights of each head. f takes inputs and options.
@@ -76,6 +78,7 @@ public:
     }
 
     int64_t B, T, S, H, G, D;
+    Numbers numbers;  // which give no scores so large that one key gets all of the weight
 
 private:
     Mask mask(OpCall& c) const {
@@ -104,9 +107,9 @@ private:
 void draw_attention(OpCall& c) {
     c.precision();
     const Heads a(c, Heads::of_three);
-    c.input("q", {a.B, a.T, a.H * a.D});
-    c.input("k", {a.B, a.S, a.G * a.D});
-    c.input("v", {a.B, a.S, a.G * a.D});
+    c.input("q", {a.B, a.T, a.H * a.D}, a.numbers);
+    c.input("k", {a.B, a.S, a.G * a.D}, a.numbers);
+    c.input("v", {a.B, a.S, a.G * a.D}, a.numbers);
     a.returns(c, 2,
               [](const Inputs& x, const AttentionOptions& o) { return attention(x[0], x[1], x[2], o); });
 }
@@ -154,15 +157,15 @@ void draw_growing_scores(OpCall& c) {
 void draw_self_attention(OpCall& c) {
     c.precision();
     const Heads a(c, Heads::of_one);
-    c.input("qkv", {a.B, a.T, (a.H + 2 * a.G) * a.D});
+    c.input("qkv", {a.B, a.T, (a.H + 2 * a.G) * a.D}, a.numbers);
     a.returns(c, 0, [](const Inputs& x, const AttentionOptions& o) { return self_attention(x[0], o); });
 }
 
 void draw_cross_attention(OpCall& c) {
     c.precision();
     const Heads a(c, Heads::of_two);
-    c.input("q", {a.B, a.T, a.H * a.D});
-    c.input("kv", {a.B, a.S, 2 * a.G * a.D});
+    c.input("q", {a.B, a.T, a.H * a.D}, a.numbers);
+    c.input("kv", {a.B, a.S, 2 * a.G * a.D}, a.numbers);
     a.returns(c, 1,
               [](const Inputs& x, const AttentionOptions& o) { return cross_attention(x[0], x[1], o); });
 }
@@ -174,8 +177,8 @@ void draw_decoding(OpCall& c) {
     for (int64_t b = 0; b < a.B; ++b)
         rows.push_back(static_cast<int32_t>(c.below(a.B)));
     c.constant("rows", Tensor::from({a.B}, std::vector<Real>(rows.begin(), rows.end())));
-    c.input("q", {a.B, a.T, a.H * a.D});
-    c.input("kv", {a.B, a.S, 2 * a.G * a.D});
+    c.input("q", {a.B, a.T, a.H * a.D}, a.numbers);
+    c.input("kv", {a.B, a.S, 2 * a.G * a.D}, a.numbers);
     a.returns(c, 1, [=](const Inputs& x, AttentionOptions o) {
         o.kv_rows = &rows;
         return cross_attention(x[0], x[1], o);

@@ -9,45 +9,47 @@
 #include <iostream>
 
 #include "nn/checkpoint/safetensors.h"
+#include "tests/ops.h"
 #include "tests/trust/peers/models.h"
-#include "tests/trust/peers/ops.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
+using autograd::Tensor;
 
 namespace {
 
 class File {
 public:
     // Computes a call, and its gradients from random ones of what it returns.
-    void add(const std::string& number, const OpCase& c, Dice& draw) {
-        words_[number] = c.words();
-        put(number + "/leaf/", c.leaves);
-        put(number + "/constant/", c.constants);
-        const std::vector<Tensor> outputs = c.f();
+    void add(const std::string& number, const tests::AloneCall& c, const autograd::Rng& rng) {
+        words_[number] = c.row.op + " " + c.words;
+        const tests::Inputs leaves = with_gradients(c);
+        for (std::size_t i = 0; i < leaves.size(); ++i)
+            put(number + (c.row.has_graph ? "/leaf/" : "/constant/") + c.names[i], leaves[i]);
+        for (const auto& [name, x] : c.constants)
+            put(number + "/constant/" + name, x);
+        const std::vector<Tensor> outputs = c.with(leaves);
         for (std::size_t i = 0; i < outputs.size(); ++i)
             put(autograd::join(number, "/output/", i), outputs[i]);
-        if (!differentiate(number, outputs, draw))
+        if (!differentiate(number, outputs, rng))
             return;
-        for (const auto& [name, x] : c.leaves)
-            put(number + "/gradient/" + name, x.has_grad() ? x.grad() : Tensor::zeros(x.shape()));
+        for (std::size_t i = 0; i < leaves.size(); ++i)
+            put(number + "/gradient/" + c.names[i],
+                leaves[i].has_grad() ? leaves[i].grad() : Tensor::zeros(leaves[i].shape()));
     }
     void write(const std::string& path) const { nn::checkpoint::write(path, entries_, words_); }
 
 private:
     void put(const std::string& name, const Tensor& x) { entries_.push_back({name, x.detach().clone()}); }
-    void put(const std::string& prefix, const std::vector<std::pair<std::string, Tensor>>& all) {
-        for (const auto& [name, x] : all)
-            put(prefix + name, x);
-    }
 
     // Calls backward once, as it consumes the graph: from the sum of each output times a random gradient.
     // Returns false if no output has a graph.
-    bool differentiate(const std::string& number, const std::vector<Tensor>& outputs, Dice& draw) {
+    bool differentiate(const std::string& number, const std::vector<Tensor>& outputs,
+                       const autograd::Rng& rng) {
         std::vector<std::pair<Tensor, Tensor>> starts;
         for (std::size_t i = 0; i < outputs.size(); ++i)
             if (outputs[i].needs_grad()) {
-                starts.emplace_back(outputs[i], any_numbers(draw, outputs[i].shape(), -1, 1));
+                starts.emplace_back(outputs[i], Tensor::rand(outputs[i].shape(), rng.fork(i)) * 2 - 1);
                 put(autograd::join(number, "/upstream/", i), starts.back().second);
             }
         if (starts.size() == 1)
@@ -65,26 +67,16 @@ private:
     nn::checkpoint::Metadata words_;
 };
 
-OpKinds all_kinds() {
-    OpKinds kinds;
-    add_elementwise(kinds);
-    add_movers(kinds);
-    add_products(kinds);
-    add_rows(kinds);
-    add_layers(kinds);
-    return kinds;
-}
-
-// Number n is of kind n % their number.
+// Number n is of row n % their number. (Of attention in bfloat16 PyTorch has no counterpart.)
 void write_ops(uint64_t seed, int64_t first, int64_t end, const std::string& path) {
-    const OpKinds kinds = all_kinds();
+    const std::vector<tests::OpRow>& rows = tests::op_rows();
     File file;
     for (int64_t number = first; number < end; ++number) {
-        Dice draw(autograd::Rng(seed).fork("ops").fork(static_cast<uint64_t>(number)));
-        const auto kind = std::next(kinds.begin(), number % std::ssize(kinds));
-        OpCase c(kind->first);
-        kind->second(c, draw);
-        file.add(std::to_string(number), c, draw);
+        const autograd::Rng rng = autograd::Rng(seed).fork("ops").fork(static_cast<uint64_t>(number));
+        const tests::OpRow& row = rows[static_cast<std::size_t>(number % std::ssize(rows))];
+        const auto c = draw_call(row, rng.bits(0), tests::Scale::large, true);
+        if (!c->bf16 || row.op.find("attention") == std::string::npos)
+            file.add(std::to_string(number), *c, rng);
     }
     file.write(path);
 }

@@ -14,9 +14,12 @@ class Call:
     """c['x'] is a tensor, or None; c.number('p'), c.flag('keep') and c.list('dims') are options."""
 
     def __init__(self, words, tensors, kept, start):
-        self.op, *options = words.split(' ')
-        self.options = dict(option.split('=') for option in options)
-        self.tensors, self.kept = tensors, kept  # kept: weights of attention that our dropout has left
+        self.op, *options = words.split()
+        self.options = dict(option.split('=', 1) for option in options)
+        self.tensors, self.kept = dict(tensors), kept  # kept: weights of attention that our dropout has left
+        for name, other in self.options.items():  # two inputs may be one tensor: same.b=a
+            if name.startswith('same.'):
+                self.tensors[name[5:]] = self.tensors[other]
         self.start = start  # the gradient of the first result, or None
         # A gradient is a sum of terms that are up to so many times as large as those of the results.
         self.stretch = 1.0
@@ -134,8 +137,8 @@ def embedding(c):
 
 
 def gather(c):
-    found = c['x'].gather(-1, c.ids('ids')[..., None]).squeeze(-1)
-    return found * real_ids(c)
+    ids = c.ids('ids').reshape(c['x'].shape[:-1])
+    return c['x'].gather(-1, ids[..., None]).squeeze(-1) * real_ids(c).reshape(ids.shape)
 
 
 def check_rate(kept, p):
@@ -190,8 +193,8 @@ def glu(c, x):
     return activation(c, gate) * up
 
 
-def feed_forward(c, between):
-    hidden = between(c, with_bias(product(c, c['x'], c['w1']), c['b1']))
+def feed_forward(c):
+    hidden = (glu if c.flag('gated') else activation)(c, with_bias(product(c, c['x'], c['w1']), c['b1']))
     return with_bias(product(c, hidden, c['w2']), c['b2'])
 
 
@@ -234,7 +237,8 @@ def attention(c, q, k, v):
         y = weights @ v
     else:
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=see | ~sees) * sees
-    return y.transpose(1, 2).flatten(-2), weights.detach()
+    y = y.transpose(1, 2).flatten(-2)
+    return (y, weights.detach()) if c.flag('weights') else y
 
 
 def cross_attention(c):
@@ -283,10 +287,10 @@ OPS = {
     'dropout': lambda c: dropped(c, c['x']),
     'linear': linear,
     'linear_transposed': lambda c: with_bias(product(c, c['x'], c['weight'].mT), c['bias']),
-    'feed_forward': lambda c: feed_forward(c, activation), 'feed_forward_gated': lambda c: feed_forward(c, glu),
-    'glu': lambda c: glu(c, c['x']),
+    'feed_forward': feed_forward, 'glu': lambda c: glu(c, c['x']),
     'layer_norm': lambda c: layer_norm(c, c['x']), 'rms_norm': lambda c: rms_norm(c, c['x']),
     'residual_norm': lambda c: layer_norm(c, residual(c)),
-    'rotary': rotary, 'attention': lambda c: attention(c, c['q'], c['k'], c['v']), 'self_attention': self_attention,
+    'rotary': rotary, 'self_attention': self_attention,
+    'attention': lambda c: attention(c, c['q'], c['k'] * c['growth'] if c.flag('grow') else c['k'], c['v']),
     'cross_attention': cross_attention,
 }
