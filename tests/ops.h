@@ -40,7 +40,8 @@ struct Numbers {
     double low = -2, high = 2;
 };
 inline constexpr Numbers kNonzero = {Domain::nonzero, 0.3, 2}, kPositive = {Domain::positive, 0.3, 2},
-                         kSmall = {Domain::any, -1, 1}, kFraction = {Domain::fraction, 0, 1};
+                         kSmall = {Domain::any, -1, 1}, kGain = {Domain::any, 0.5, 2},
+                         kFraction = {Domain::fraction, 0, 1};
 
 // A call of an op, drawn at random: shapes, options, which inputs. A row asks for what it needs and then says
 // what the call returns. Where sizes and inputs come from is up to the instrument.
@@ -51,8 +52,9 @@ public:
 
     // ---- sizes, mostly beside an edge of a vector, a tile or a block
     virtual int64_t size(
-        int64_t most = kNoLimit) = 0;           // of one dimension; 0 only where empty ones are wanted
-    virtual int64_t length(int64_t width) = 0;  // of a text, each of whose positions has so many numbers
+        int64_t most = kNoLimit) = 0;  // of one dimension; 0 only where empty ones are wanted
+    // Of a text: each of its positions has `width` numbers, and each pair of positions so many scores.
+    virtual int64_t length(int64_t width, int64_t scores = 0) = 0;
     virtual int64_t columns(int64_t rows, int64_t k) = 0;  // of a matrix with k rows that multiplies so many
     Shape shape(int least_rank, int most_rank);
     Shape beside(const Shape& s);    // broadcasts with s
@@ -77,6 +79,7 @@ public:
     int dim(const Shape& s);  // from either end
     autograd::Activation activation();
     void precision();  // of a product: sometimes bfloat16
+    virtual bool wants_bf16() { return one_in(4); }
     // A rate of dropout, and what it leaves of a tensor of this shape.
     Real rate(const Shape& shape, const autograd::Rng& rng);
 
@@ -117,6 +120,7 @@ struct OpRow {
     std::string op;  // its name in ops.h; an operator's is "operator+"
     std::function<void(OpCall& c)> draw;
     bool has_graph = true;  // a comparison has none
+    int subject = 0;        // which of the functions below has added it
 };
 const std::vector<OpRow>& op_rows();
 
@@ -130,7 +134,7 @@ struct AloneCall : OpCall {
     AloneCall(const OpRow& row, const autograd::Rng& rng, Scale scale, bool tells_dropped = false);
 
     int64_t size(int64_t most = kNoLimit) override;
-    int64_t length(int64_t width) override;
+    int64_t length(int64_t width, int64_t scores = 0) override;
     int64_t columns(int64_t rows, int64_t k) override;
     Shape any(const std::string& name, int least_rank, int most_rank, Numbers numbers = {}) override;
     void input(const std::string& name, const Shape& shape, Numbers numbers = {}) override;

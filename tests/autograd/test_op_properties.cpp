@@ -1,6 +1,8 @@
 // Properties of every operation of the table (tests/ops.h): its bits depend only on its inputs, and it reads no
 // uninitialised memory.
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <thread>
 
 #include "autograd/kernels/scratch.h"
@@ -69,6 +71,39 @@ TEST_CASE("ops: the same bits on every instruction set, with any number of threa
         INFO(c.text() << ", three threads");
         const Threads three(3);
         CHECK(same_bits(run(c), expected));
+    });
+}
+
+TEST_CASE("ops: infinities, NaN and numbers of any size give the same everywhere", "[ops][bits]") {
+    // As bits, but one NaN is like another.
+    const auto run_with = [](const AloneCall& c, const Inputs& numbers) {
+        Inputs leaves;
+        for (const Tensor& x : numbers)
+            leaves.push_back(x.clone().require_grad(c.row.has_graph));
+        std::vector<Real> all = run(c, leaves);
+        for (Real& each : all)
+            each = each != each ? Real(-12345) : each;
+        return all;
+    };
+    constexpr Real kSpecial[] = {kNan, INFINITY, -INFINITY, 0, Real(-0.0)};
+    for_each_call(kCalls, [&](const AloneCall& c) {
+        Dice draw(Rng(3));
+        Inputs numbers;
+        for (const Tensor& x : c.leaves) {
+            numbers.push_back(x.clone());
+            for (Real& each : std::span(numbers.back().mutable_data(), static_cast<std::size_t>(x.numel())))
+                each = draw.one_in(20)  ? kSpecial[draw.index(std::size(kSpecial))]
+                       : draw.one_in(2) ? std::ldexp(each, static_cast<int>(draw.below(270)) - 140)
+                                        : each;
+        }
+        INFO(c.text());
+        const std::vector<Real> expected = run_with(c, numbers);
+        for_each_isa([&](const char* isa) {
+            INFO(isa);
+            CHECK(same_bits(run_with(c, numbers), expected));
+        });
+        const Threads three(3);
+        CHECK(same_bits(run_with(c, numbers), expected));
     });
 }
 

@@ -15,7 +15,6 @@ const std::vector<Target>& targets() {
         add_folders(targets);
         add_words(targets);
         add_programs(targets);
-        add_graphs(targets);
         return targets;
     }();
     return all;

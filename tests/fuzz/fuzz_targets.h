@@ -61,6 +61,5 @@ void add_checkpoints(std::vector<Target>& all);  // weights in safetensors files
 void add_folders(std::vector<Target>& all);      // what comes in folders from Hugging Face
 void add_words(std::vector<Target>& all);        // texts, and what becomes of them
 void add_programs(std::vector<Target>& all);     // command lines, resumed runs, pages about runs
-void add_graphs(std::vector<Target>& all);       // programs of ops
 
 }  // namespace plaingrad::fuzz

@@ -43,8 +43,9 @@ public:
         G = 1 + c.below(3);
         H = G * (1 + c.below(3));
         D = std::max<int64_t>(1, c.size(kind == of_one ? 65 : 130));
-        T = c.length(std::max<int64_t>(1, B) * H * D * (kind == of_one ? 3 : 1));
-        S = kind == of_one || c.one_in(3) ? T : c.length(std::max<int64_t>(1, B) * H * D);
+        const int64_t heads = std::max<int64_t>(1, B) * H;
+        T = c.length(heads * D * (kind == of_one ? 3 : 1), heads);
+        S = kind == of_one || c.one_in(3) ? T : c.length(heads * D, heads);
         options_.n_heads = c.option("n_heads", H);
         options_.n_kv_heads = c.option("n_kv_heads", G == H && c.one_in(2) ? 0 : G);
         options_.mask = mask(c);

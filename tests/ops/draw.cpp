@@ -17,9 +17,15 @@ using autograd::Tokens;
 const std::vector<OpRow>& op_rows() {
     static const std::vector<OpRow> rows = [] {
         std::vector<OpRow> all;
+        int subject = 0;
         for (const auto add :
-             {add_elementwise, add_moves, add_products, add_softmax_and_losses, add_norms, add_attention})
+             {add_elementwise, add_moves, add_products, add_softmax_and_losses, add_norms, add_attention}) {
+            const std::size_t first = all.size();
             add(all);
+            for (std::size_t i = first; i < all.size(); ++i)
+                all[i].subject = subject;
+            ++subject;
+        }
         return all;
     }();
     return rows;
@@ -119,7 +125,7 @@ autograd::Activation OpCall::activation() {
 }
 
 void OpCall::precision() {
-    bf16 = option("bf16", one_in(4));
+    bf16 = option("bf16", wants_bf16());
     is_slope = !bf16;
 }
 
@@ -149,7 +155,7 @@ int64_t AloneCall::columns(int64_t rows, int64_t k) {
 }
 
 // Some are beyond the 64 queries that backward takes at a time.
-int64_t AloneCall::length(int64_t width) {
+int64_t AloneCall::length(int64_t width, int64_t) {
     return width <= (scale_ == Scale::small ? 4 : 200) && one_in(5) ? 60 + below(80) : size(400 / width);
 }
 

@@ -173,7 +173,7 @@ void draw_pow(OpCall& c) {
                                                  Real(1.5), 2, 3, Real(3.3), 8}));
     const bool whole = std::floor(p) == p;
     c.any("x", 0, 4, !whole ? kPositive : p < 0 ? kNonzero : Numbers{Domain::bounded});
-    c.most = std::pow(2.5, std::fabs(static_cast<double>(p)));
+    c.most = std::pow(std::fmax(2.5, c.largest(0)), std::fabs(static_cast<double>(p)));
     c.returns([p](const Inputs& x) { return pow(x[0], p); });
 }
 

@@ -135,7 +135,7 @@ void draw_stack(OpCall& c) {
 void draw_split(OpCall& c) {
     const Shape s = c.any("x", 1, 4);
     const int dim = c.dim(s);
-    const int64_t size = c.option("size", c.size());
+    const int64_t size = c.option("size", std::max<int64_t>(1, c.size()));
     c.returns([=](const Inputs& x) {
         const std::vector<Tensor> parts = split(x[0], size, dim);
         check(!parts.empty(), "[split] there are no parts");

@@ -139,7 +139,7 @@ double terms_of_norm(const Tensor& x, const Tensor& gain, bool centred, Real eps
 void draw_rms_norm(OpCall& c) {
     const Real eps = c.option("eps", c.one_of<Real>({Real(1e-5), Real(1e-2), Real(0.1)}));
     const Shape s = c.any("x", 1, 4, range_of_rows(c));
-    c.input("gain", {s[-1]}, kPositive);
+    c.input("gain", {s[-1]}, kGain);
     c.most = 4 * c.largest(1);
     c.terms = [eps](const Inputs& x) { return terms_of_norm(x[0], x[1], false, eps); };
     c.returns([eps](const Inputs& x) { return rms_norm(x[0], x[1], eps); });
@@ -150,7 +150,7 @@ Tensor or_none(const Inputs& x, std::size_t i) { return i < x.size() ? x[i] : Te
 void draw_layer_norm(OpCall& c) {
     const Real eps = c.option("eps", c.one_of<Real>({Real(1e-5), Real(1e-2), Real(0.1)}));
     const Shape s = c.any("x", 1, 4, range_of_rows(c));
-    c.input("gain", {s[-1]}, kPositive);
+    c.input("gain", {s[-1]}, kGain);
     if (c.one_in(2))
         c.input("bias", {s[-1]});
     c.most = 4 * c.largest(1) + 2;
@@ -174,7 +174,7 @@ void draw_residual_norm(OpCall& c) {
     const Rng rng = c.fork();
     const Real p = c.rate(s, rng);
     c.input("y", s, range);
-    c.input("gain", {s[-1]}, kPositive);
+    c.input("gain", {s[-1]}, kGain);
     if (c.one_in(2))
         c.input("bias", {s[-1]});
     c.most = 4 * c.largest(2) + 2;

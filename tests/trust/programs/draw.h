@@ -1,4 +1,4 @@
-// How a random program is drawn: what the kinds of nodes (draw_*.cpp) share.
+// How a random program is drawn.
 //
 // Shapes decide what can be called with what, never values: float and double must draw the same program. So
 // each node is called once while drawing, with zeros, and its result gives the shape.
@@ -7,29 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "autograd/base/kinds.h"
-#include "autograd/base/random.h"
-#include "autograd/ops.h"
-#include "tests/dice.h"
+#include "tests/ops.h"
 #include "tests/trust/programs/program.h"
 
 namespace plaingrad::trust {
 
-using autograd::Precision;
-using autograd::Rng;
-using autograd::Tokens;
 using tests::Dice;
-
-// What is known of an op besides its call.
-struct Traits {
-    std::string arguments = {};
-    bool exact = false, sums = false, bf16 = false;
-    // Roughly the largest number of the result, computed from size_of() of the inputs; 0: the largest of
-    // those. Results that grow are scaled down, for a program of infinities would show nothing.
-    double size = 0;
-    Terms terms = {};  // where terms cancel in backward
-    bool log_of_1 = false;
-};
 
 class Draw : public Dice {
 public:
@@ -37,7 +20,6 @@ public:
 
     // ---- sizes. They are mostly small, and mostly beside an edge: of a vector, a tile, a block of a kernel.
     int64_t size(int64_t most);  // of one dimension, at least 1 unless empty ones are drawn
-    int64_t positive(int64_t most) { return std::max<int64_t>(1, size(most)); }
     Shape shape(int min_rank, int max_rank);
     int64_t most() const { return most_; }  // numbers in a tensor
     // The largest size with which m * n numbers of work remain small.
@@ -51,13 +33,11 @@ public:
     int like(const Shape& shape);
     int leaf(const Shape& shape);
     int view(int x, const Shape& shape);  // reshape(x)
-    int other_view(int x);                // the same memory, another handle and another place in the graph
-    Tokens ids(int64_t batch, int64_t length, int64_t vocabulary);
-    autograd::Mask mask(int64_t batch, int64_t queries, int64_t keys);
-    Precision precision() { return program_.bf16 && chance(0.6) ? Precision::bf16 : Precision::float32; }
 
-    // ---- nodes. Returns the number of the result, or -1 if the call throws.
-    int op(const char* name, std::vector<int> inputs, Call call, Traits traits = {});
+    // ---- nodes. size: roughly the largest number of the result; 0: the largest of the inputs. Results that grow
+    // are scaled down, for a program of infinities would show nothing. Returns the number of the result, or -1 if
+    // the call throws.
+    int op(Node node, double size = 0);
     void release(int x);
     void backward();
 
@@ -77,15 +57,5 @@ private:
     int64_t nodes_, most_, most_work_, scale_;
     bool empty_dims_;
 };
-
-// One more node, or a few, of a group of ops.
-void draw_arithmetic(Draw& d);
-void draw_moves(Draw& d);
-void draw_reductions(Draw& d);
-void draw_rows(Draw& d);      // softmax, norms, losses
-void draw_products(Draw& d);  // matmul, linear layers
-void draw_attention(Draw& d);
-void draw_look_up(Draw& d);  // embeddings, dropout, residual connections
-void draw_mistake(Draw& d);  // a call that most probably throws
 
 }  // namespace plaingrad::trust
