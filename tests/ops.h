@@ -1,9 +1,8 @@
 // One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes through
 // this table, so whoever adds an op adds one row: gradients against differences, plain forms, instruction sets
-// and threads, float against double, random programs, and PyTorch (trust/peers/torch_ops.py has its expression
-// by the same name). Wrong calls are in ops/wrong_calls.cpp.
+// and threads, float against double, random programs, PyTorch. Wrong calls are in ops/wrong_calls.cpp.
 //
-//     {"softmax", [](OpCall& c) {
+//     {"softmax", "x.softmax(dim)", [](OpCall& c) {
 //          const Shape s = c.any("x", 1, 4);
 //          const int dim = c.dim(s);
 //          c.returns([=](const Inputs& x) { return softmax(x[0], dim); });
@@ -118,6 +117,8 @@ public:
 
 struct OpRow {
     std::string op;  // its name in ops.h; an operator's is "operator+"
+    // What PyTorch computes, of inputs and options by their names. (Other functions: trust/peers/torch_ops.py.)
+    std::string torch;
     std::function<void(OpCall& c)> draw;
     bool has_graph = true;  // a comparison has none
     int subject = 0;        // which of the functions below has added it

@@ -144,7 +144,6 @@ void draw_growing_scores(OpCall& c) {
     c.option("n_heads", 1);
     c.option("n_kv_heads", 0);
     c.option("p", Real(0));
-    c.option("grow", true);
     c.input("q", {1, 2, 2}, kSmall);
     c.input("k", {1, 1030, 2}, kSmall);
     c.input("v", {1, 1030, 2});
@@ -189,13 +188,13 @@ void draw_decoding(OpCall& c) {
 }  // namespace
 
 void add_attention(std::vector<OpRow>& rows) {
-    rows.push_back({"rotary", draw_rotary});
-    rows.push_back({"attention", draw_attention});
-    rows.push_back({"attention", draw_same_tensors});
-    rows.push_back({"attention", draw_growing_scores});
-    rows.push_back({"self_attention", draw_self_attention});
-    rows.push_back({"cross_attention", draw_cross_attention});
-    rows.push_back({"cross_attention", draw_decoding, false});
+    rows.push_back({"rotary", "rotary(c)", draw_rotary});
+    rows.push_back({"attention", "attention(c, q, k, v)", draw_attention});
+    rows.push_back({"attention", "attention(c, q, k, v)", draw_same_tensors});
+    rows.push_back({"attention", "attention(c, q, k * growth, v)", draw_growing_scores});
+    rows.push_back({"self_attention", "self_attention(c)", draw_self_attention});
+    rows.push_back({"cross_attention", "cross_attention(c)", draw_cross_attention});
+    rows.push_back({"cross_attention", "cross_attention(c)", draw_decoding, false});
 }
 
 }  // namespace plaingrad::tests

@@ -18,7 +18,7 @@ using Size = double (*)(double a, double b);  // of a result, from those of the 
 // Two tensors that broadcast, or a tensor with a number on one side.
 template <class F>
 void draw_two(OpCall& c, const F& f, Size size, const Numbers& of_b = {}) {
-    const int64_t way = c.option("way", c.one_in(4) ? 2 + c.below(2) : 0);
+    const int64_t way = c.one_in(4) ? 2 + c.below(2) : 0;
     c.most = size(2, 2);
     if (way == 2) {
         c.any("a", 0, 4);
@@ -26,7 +26,7 @@ void draw_two(OpCall& c, const F& f, Size size, const Numbers& of_b = {}) {
         return c.returns([=](const Inputs& x) { return f(x[0], number); });
     }
     if (way == 3) {
-        c.any("a", 0, 4, of_b);
+        c.any("b", 0, 4, of_b);
         const Real number = c.option("number", c.one_of<Real>({0, Real(1.75), Real(-1.75)}));
         return c.returns([=](const Inputs& x) { return f(number, x[0]); });
     }
@@ -44,62 +44,69 @@ double quotient(double a, double) { return a / 0.3; }
 double truth(double, double) { return 1; }
 
 void add_arithmetic(std::vector<OpRow>& rows) {
-    const auto two = [&](const char* name, Two f, Size size, const Numbers& of_b = {}) {
-        rows.push_back({name, [=](OpCall& c) { draw_two(c, f, size, of_b); }});
+    const auto two = [&](const char* name, const char* torch, Two f, Size size, const Numbers& of_b = {}) {
+        rows.push_back({name, torch, [=](OpCall& c) { draw_two(c, f, size, of_b); }});
     };
-    two("add", add, sum_of);
-    two("sub", sub, sum_of);
-    two("mul", mul, product_of);
-    two("div", div, quotient, kNonzero);
-    two("operator+", autograd::operator+, sum_of);
-    two("operator-", autograd::operator-, sum_of);
-    two("operator*", autograd::operator*, product_of);
-    two("operator/", autograd::operator/, quotient, kNonzero);
-    const auto assign = [&](const char* name, Assign f, Size size, const Numbers& of_b = {}) {
-        rows.push_back({name, [=](OpCall& c) {
+    two("add", "a + b", add, sum_of);
+    two("sub", "a - b", sub, sum_of);
+    two("mul", "a * b", mul, product_of);
+    two("div", "a / b", div, quotient, kNonzero);
+    two("operator+", "a + b", (autograd::operator+), sum_of);
+    two("operator-", "a - b", (autograd::operator-), sum_of);
+    two("operator*", "a * b", (autograd::operator*), product_of);
+    two("operator/", "a / b", (autograd::operator/), quotient, kNonzero);
+    const auto assign = [&](const char* name, const char* torch, Assign f, Size size,
+                            const Numbers& of_b = {}) {
+        rows.push_back({name, torch, [=](OpCall& c) {
                             const Shape s = c.any("a", 0, 3);
                             c.input("b", c.narrowed(s), of_b);
                             c.most = size(c.largest(0), c.largest(1));
-                            c.option("way", 0);
                             c.returns([f](const Inputs& x) {
                                 Tensor y = x[0];
                                 return f(y, x[1]);
                             });
                         }});
     };
-    assign("operator+=", autograd::operator+=, sum_of);
-    assign("operator-=", autograd::operator-=, sum_of);
-    assign("operator*=", autograd::operator*=, product_of);
-    assign("operator/=", autograd::operator/=, quotient, kNonzero);
+    assign("operator+=", "a + b", (autograd::operator+=), sum_of);
+    assign("operator-=", "a - b", (autograd::operator-=), sum_of);
+    assign("operator*=", "a * b", (autograd::operator*=), product_of);
+    assign("operator/=", "a / b", (autograd::operator/=), quotient, kNonzero);
 }
 
 // The sign of a - b decides.
 Tensor difference(const Inputs& x) { return x[0].detach() - (x.size() > 1 ? x[1].detach() : Tensor(0)); }
 
 void add_comparisons(std::vector<OpRow>& rows) {
-    const std::pair<const char*, Two> comparisons[] = {
-        {"operator<", autograd::operator<},
-         {"operator<=", autograd::operator<= },
-          {"operator>", autograd::operator> },
-           {"operator>=", autograd::operator>= },
-            {"operator==", autograd::operator== }, {"operator!=", autograd::operator!= } };
-    for (const auto& [name, f] : comparisons)
-        rows.push_back({name,
+    struct Named {
+        const char *name, *torch;
+        Two f;
+    };
+    const Named comparisons[] = {
+        {"operator<", "(a < b).to(b.dtype)", (autograd::operator<)},
+        {"operator<=", "(a <= b).to(b.dtype)", (autograd::operator<=)},
+        {"operator>", "(a > b).to(b.dtype)", (autograd::operator>)},
+        {"operator>=", "(a >= b).to(b.dtype)", (autograd::operator>=)},
+        {"operator==", "(a == b).to(b.dtype)", (autograd::operator==)},
+        {"operator!=", "(a != b).to(b.dtype)", (autograd::operator!=)},
+    };
+    for (const auto& [name, torch, f] : comparisons)
+        rows.push_back({name, torch,
                         [f = f](OpCall& c) {
                             draw_two(c, f, truth);
                             c.exact = true;
                             c.kinks = difference;
                         },
                         false});
-    const std::pair<const char*, Two> choices[] = {{"maximum", maximum}, {"minimum", minimum}};
-    for (const auto& [name, f] : choices)
-        rows.push_back({name, [f = f](OpCall& c) {
+    const Named choices[] = {{"maximum", "torch.maximum(a, b)", maximum},
+                             {"minimum", "torch.minimum(a, b)", minimum}};
+    for (const auto& [name, torch, f] : choices)
+        rows.push_back({name, torch, [f = f](OpCall& c) {
                             draw_two(c, f, largest_of);
                             c.exact = c.sums = true;
                             c.kinks = difference;
                         }});
     rows.push_back(
-        {"where", [](OpCall& c) {
+        {"where", "torch.where(condition != 0, a, b)", [](OpCall& c) {
              const bool a_first = c.one_in(2);
              const Shape all = c.any(a_first ? "a" : "b", 0, 4);
              c.input(a_first ? "b" : "a", c.narrowed(all));
@@ -115,7 +122,7 @@ void add_comparisons(std::vector<OpRow>& rows) {
 
 // A function of each number. `most`: about how large it is; 0: as the numbers.
 struct Function {
-    const char* name;
+    const char *name, *torch;
     One f;
     Numbers numbers;
     double most, terms;
@@ -126,22 +133,21 @@ void add_functions(std::vector<OpRow>& rows) {
     constexpr Numbers kWide = {Domain::any, -30, 30}, kLogarithm = {Domain::positive, 0.01, 50};
     // Where tanh is near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
     const Function functions[] = {
-        {"neg", neg, {}, 0, 0, true, false},
-        {"operator-", autograd::operator-, {}, 0, 0, true, false},
-        {"exp", exp, {Domain::bounded, -20, 20}, 3, 3, false, false},
-        {"log", log, kLogarithm, 8, 0, false, false},
-        {"sqrt", sqrt, kLogarithm, 0, 0, false, false},
-        {"tanh", tanh, kWide, 0, 1, false, false},
-        {"sigmoid", sigmoid, kWide, 0, 1, false, false},
-        {"abs", abs, {}, 0, 0, true, true},
-        {"relu", relu, {}, 0, 0, true, true},
-        {"silu", silu, kWide, 0, 0, false, false},
-        {"gelu", gelu, {Domain::any, -6, 6}, 0, 0, false, false},
-        {"gelu_tanh", gelu_tanh, {Domain::any, -6, 6}, 0, 0, false, false},
+        {"neg", "-x", neg, {}, 0, 0, true, false},
+        {"operator-", "-x", (autograd::operator-), {}, 0, 0, true, false},
+        {"exp", "x.exp()", exp, {Domain::bounded, -20, 20}, 3, 3, false, false},
+        {"log", "x.log()", log, kLogarithm, 8, 0, false, false},
+        {"sqrt", "x.sqrt()", sqrt, kLogarithm, 0, 0, false, false},
+        {"tanh", "x.tanh()", tanh, kWide, 0, 1, false, false},
+        {"sigmoid", "x.sigmoid()", sigmoid, kWide, 0, 1, false, false},
+        {"abs", "x.abs()", abs, {}, 0, 0, true, true},
+        {"relu", "F.relu(x)", relu, {}, 0, 0, true, true},
+        {"silu", "F.silu(x)", silu, kWide, 0, 0, false, false},
+        {"gelu", "F.gelu(x)", gelu, {Domain::any, -6, 6}, 0, 0, false, false},
+        {"gelu_tanh", "F.gelu(x, approximate='tanh')", gelu_tanh, {Domain::any, -6, 6}, 0, 0, false, false},
     };
     for (const Function& r : functions)
-        rows.push_back({r.name, [r](OpCall& c) {
-                            c.option("unary", true);
+        rows.push_back({r.name, r.torch, [r](OpCall& c) {
                             c.any("x", 0, 4, r.numbers);
                             c.most = r.most;
                             c.exact = r.exact;
@@ -151,15 +157,17 @@ void add_functions(std::vector<OpRow>& rows) {
                                 c.kinks = difference;
                             c.returns([f = r.f](const Inputs& x) { return f(x[0]); });
                         }});
-    for (const auto& [name, f] :
-         {std::pair<const char*, One>{"to_bf16", to_bf16}, {"gradient_to_bf16", gradient_to_bf16}})
-        rows.push_back({name, [f = f](OpCall& c) {
+    const auto rounding = [&](const char* name, const char* torch, One f) {
+        rows.push_back({name, torch, [f](OpCall& c) {
                             c.any("x", 0, 4);
                             c.bf16 = true;
                             c.is_slope = false;
                             c.returns([f](const Inputs& x) { return f(x[0]); });
                         }});
-    rows.push_back({"activation", [](OpCall& c) {
+    };
+    rounding("to_bf16", "ToBf16.apply(x)", to_bf16);
+    rounding("gradient_to_bf16", "GradientToBf16.apply(x)", gradient_to_bf16);
+    rows.push_back({"activation", "ACTIVATIONS[activation](x)", [](OpCall& c) {
                         const Activation f = c.activation();
                         c.any("x", 0, 4, {Domain::any, -6, 6});
                         if (f == Activation::relu)
@@ -198,8 +206,8 @@ void add_elementwise(std::vector<OpRow>& rows) {
     add_arithmetic(rows);
     add_comparisons(rows);
     add_functions(rows);
-    rows.push_back({"pow", draw_pow});
-    rows.push_back({"clamp", draw_clamp});
+    rows.push_back({"pow", "x.pow(p)", draw_pow});
+    rows.push_back({"clamp", "x.clamp(low, high)", draw_clamp});
 }
 
 }  // namespace plaingrad::tests

@@ -185,23 +185,27 @@ void draw_residual_norm(OpCall& c) {
 }  // namespace
 
 void add_softmax_and_losses(std::vector<OpRow>& rows) {
-    rows.push_back({"softmax", [](OpCall& c) { draw_softmax(c, false, softmax); }});
-    rows.push_back({"log_softmax", [](OpCall& c) { draw_softmax(c, true, log_softmax); }});
-    rows.push_back({"cross_entropy", draw_cross_entropy});
-    rows.push_back({"linear_cross_entropy", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }});
-    rows.push_back({"linear_cross_entropy", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }});
-    rows.push_back({"mse_loss", draw_mse_loss});
-    rows.push_back({"bce_with_logits", draw_bce_with_logits});
-    rows.push_back({"embedding", draw_embedding});
-    rows.push_back({"gather", draw_gather});
-    rows.push_back({"dropout", draw_dropout});
+    rows.push_back({"softmax", "x.softmax(dim)", [](OpCall& c) { draw_softmax(c, false, softmax); }});
+    rows.push_back(
+        {"log_softmax", "x.log_softmax(dim)", [](OpCall& c) { draw_softmax(c, true, log_softmax); }});
+    rows.push_back({"cross_entropy", "entropy(c, x)", draw_cross_entropy});
+    rows.push_back(
+        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }});
+    rows.push_back(
+        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }});
+    rows.push_back({"mse_loss", "F.mse_loss(x, target)", draw_mse_loss});
+    rows.push_back(
+        {"bce_with_logits", "F.binary_cross_entropy_with_logits(x, target)", draw_bce_with_logits});
+    rows.push_back({"embedding", "embedding(c)", draw_embedding});
+    rows.push_back({"gather", "gather(c)", draw_gather});
+    rows.push_back({"dropout", "dropped(c, x)", draw_dropout});
 }
 
 void add_norms(std::vector<OpRow>& rows) {
-    rows.push_back({"rms_norm", draw_rms_norm});
-    rows.push_back({"layer_norm", draw_layer_norm});
-    rows.push_back({"residual", draw_residual});
-    rows.push_back({"residual_norm", draw_residual_norm});
+    rows.push_back({"rms_norm", "rms_norm(c, x)", draw_rms_norm});
+    rows.push_back({"layer_norm", "layer_norm(c, x)", draw_layer_norm});
+    rows.push_back({"residual", "x + dropped(c, y)", draw_residual});
+    rows.push_back({"residual_norm", "layer_norm(c, x + dropped(c, y))", draw_residual_norm});
 }
 
 }  // namespace plaingrad::tests

@@ -3,8 +3,9 @@
 // usage: tensors ops SEED FIRST END FILE         calls of ops, of number FIRST and up to END
 //        tensors model SEED NUMBER FILE          a model
 //
-// Files are safetensors. Of a call the metadata have its words, by number, "7" -> "softmax dim=-1"; and the
-// tensors are 7/leaf/x, 7/constant/ids, 7/output/0, 7/upstream/0, 7/gradient/x.
+// Files are safetensors. Of a call the metadata have, by number, "7" -> "softmax<TAB>x.softmax(dim)<TAB>dim=-1":
+// the op, PyTorch's expression, its options. The tensors are 7/leaf/x, 7/constant/ids, 7/output/0, 7/upstream/0,
+// 7/gradient/x.
 #include <cstdlib>
 #include <iostream>
 
@@ -22,7 +23,10 @@ class File {
 public:
     // Computes a call, and its gradients from random ones of what it returns.
     void add(const std::string& number, const tests::AloneCall& c, const autograd::Rng& rng) {
-        words_[number] = c.row.op + " " + c.words;
+        // Where each number of a result depends on one of each input, numbers are judged one by one.
+        const bool elementwise = c.row.subject == 0 && !c.bf16;
+        words_[number] =
+            c.row.op + '\t' + c.row.torch + '\t' + c.words + (elementwise ? " elementwise=1" : "");
         const tests::Inputs leaves = with_gradients(c);
         for (std::size_t i = 0; i < leaves.size(); ++i)
             put(number + (c.row.has_graph ? "/leaf/" : "/constant/") + c.names[i], leaves[i]);

@@ -1,4 +1,4 @@
-"""Each op of autograd/ops.h as PyTorch computes it, by name: OPS[name](c) is what the call c returns."""
+"""What PyTorch computes for a call of an op: the expression of its row (tests/ops.h), with these functions."""
 import math
 
 import torch
@@ -6,41 +6,44 @@ import torch.nn.functional as F
 
 from pytorch_models import ACTIVATIONS
 
-# Ops that PyTorch has no counterpart of, with the reason.
-WITHOUT = {}
+
+def value_of(name, text):
+    """An option: a list, a name, a real number or a whole one."""
+    if name in ('dims', 'sizes', 'order'):
+        return [int(word) for word in text.split(',') if word]
+    if name == 'activation' or name.startswith('same.'):
+        return text
+    return int(text) if text.lstrip('-').isdigit() else float(text)
 
 
-class Call:
-    """c['x'] is a tensor, or None; c.number('p'), c.flag('keep') and c.list('dims') are options."""
+class Call(dict):
+    """Inputs, constants and options by their names; None for others."""
 
     def __init__(self, words, tensors, kept, start):
-        self.op, *options = words.split()
-        self.options = dict(option.split('=', 1) for option in options)
-        self.tensors, self.kept = dict(tensors), kept  # kept: weights of attention that our dropout has left
-        for name, other in self.options.items():  # two inputs may be one tensor: same.b=a
+        self.op, self.expression, options = words.split('\t')
+        options = dict(option.split('=', 1) for option in options.split())
+        super().__init__(tensors | {name: value_of(name, text) for name, text in options.items()}, c=self)
+        for name in options:  # two inputs may be one tensor: same.b=a
             if name.startswith('same.'):
-                self.tensors[name[5:]] = self.tensors[other]
+                self[name[5:]] = self[self[name]]
+        for name in 'ab' if 'number' in options else '':  # one operand is a number
+            if name not in self:
+                self[name] = torch.tensor(self['number'], dtype=self['a' if name == 'b' else 'b'].dtype)
+        self.kept = kept  # weights of attention that our dropout has left
         self.start = start  # the gradient of the first result, or None
         # A gradient is a sum of terms that are up to so many times as large as those of the results.
         self.stretch = 1.0
 
-    def __getitem__(self, name):
-        return self.tensors.get(name)
+    def __missing__(self, name):
+        if name in globals():
+            return globals()[name]
+        return None
+
+    def result(self):
+        return eval(self.expression, {}, self)
 
     def ids(self, name):
         return self[name].long()
-
-    def number(self, name, kind=int):
-        return kind(self.options[name])
-
-    def real(self, name):
-        return self.number(name, float)
-
-    def flag(self, name):
-        return self.options.get(name) == '1'
-
-    def list(self, name):
-        return [int(word) for word in self.options[name].split(',') if word]
 
 
 # ---- bfloat16
@@ -76,50 +79,29 @@ class GradientToBf16(torch.autograd.Function):
 
 
 def product(c, a, b, scale=1.0):
-    if not c.flag('bf16'):
+    if not c['bf16']:
         return a @ b
     return GradientToBf16.apply(ToBf16.apply(a) @ ToBf16.apply(b), scale)
 
 
-# ---- elementwise, reductions, shapes
+# ---- reductions
 
-def of_two(f):
-    def call(c):
-        a, way = c['a'], c.number('way')
-        if way == 0:
-            return f(a, c['b'])
-        other = a if way == 1 else torch.tensor(c.real('number'), dtype=a.dtype)
-        return f(other, a) if way == 3 else f(a, other)
-    return call
+def reduced(f, x, dims, keep):
+    if dims is None:
+        return f(x)
+    return f(x, dim=dims, keepdim=bool(keep)) if dims else x.clone()  # PyTorch takes none for all
 
 
-def compared(f):
-    return of_two(lambda a, b: f(a, b).to(a.dtype))
-
-
-def minus(c):
-    return -c['x'] if c.flag('unary') else of_two(torch.sub)(c)
-
-
-def reduced(f):
-    def call(c):
-        if 'dims' not in c.options:
-            return f(c['x'])
-        dims = c.list('dims')
-        return f(c['x'], dim=dims, keepdim=c.flag('keep')) if dims else c['x'].clone()  # PyTorch takes none for all
-    return call
-
-
-def argmax(c):
-    found = c['x'].argmax(c.number('dim'))
+def argmax(x, dim):
+    found = x.argmax(dim)
     return found.reshape(found.shape if found.ndim == 2 else (-1, 1))
 
 
 # ---- rows
 
 def entropy(c, logits):
-    return F.cross_entropy(logits.flatten(0, -2), c.ids('targets').flatten(), ignore_index=c.number('ignore'),
-                           label_smoothing=c.real('smoothing'))
+    return F.cross_entropy(logits.flatten(0, -2), c.ids('targets').flatten(), ignore_index=c['ignore'],
+                           label_smoothing=c['smoothing'])
 
 
 def linear_entropy(c):
@@ -129,7 +111,7 @@ def linear_entropy(c):
 
 def real_ids(c):
     """Which ids are not padding."""
-    return c.ids('ids') != c.number('ids_pad')
+    return c.ids('ids') != c['ids_pad']
 
 
 def embedding(c):
@@ -149,29 +131,25 @@ def check_rate(kept, p):
 
 
 def dropped(c, x):
-    check_rate(c['kept'], c.real('p'))
-    return x * c['kept'] / (1 - c.real('p'))
-
-
-def residual(c):
-    return c['x'] + dropped(c, c['y'])
+    check_rate(c['kept'], c['p'])
+    return x * c['kept'] / (1 - c['p'])
 
 
 def stretch(c, centred):
     """What comes from above, times the gain, over the root of the mean square: terms that may cancel."""
-    root = (centred.detach().square().mean(-1) + c.real('eps')).sqrt()
+    root = (centred.detach().square().mean(-1) + c['eps']).sqrt()
     if root.numel():
         c.stretch = max(1.0, (c['gain'].detach().abs().max() / root.min()).item())
 
 
 def layer_norm(c, x):
     stretch(c, x - x.mean(-1, keepdim=True))
-    return F.layer_norm(x, x.shape[-1:], c['gain'], c['bias'], c.real('eps'))
+    return F.layer_norm(x, x.shape[-1:], c['gain'], c['bias'], c['eps'])
 
 
 def rms_norm(c, x):
     stretch(c, x)
-    return F.rms_norm(x, x.shape[-1:], c['gain'], c.real('eps'))
+    return F.rms_norm(x, x.shape[-1:], c['gain'], c['eps'])
 
 
 # ---- layers
@@ -180,12 +158,8 @@ def with_bias(y, bias):
     return y if bias is None else y + bias
 
 
-def linear(c):
-    return with_bias(product(c, c['x'], c['weight']), c['bias'])
-
-
 def activation(c, x):
-    return ACTIVATIONS[c.options['activation']](x)
+    return ACTIVATIONS[c['activation']](x)
 
 
 def glu(c, x):
@@ -194,15 +168,15 @@ def glu(c, x):
 
 
 def feed_forward(c):
-    hidden = (glu if c.flag('gated') else activation)(c, with_bias(product(c, c['x'], c['w1']), c['b1']))
+    hidden = (glu if c['gated'] else activation)(c, with_bias(product(c, c['x'], c['w1']), c['b1']))
     return with_bias(product(c, hidden, c['w2']), c['b2'])
 
 
 def rotary(c):
     """Pairs are complex numbers, which a product turns."""
-    x, heads, size = c['x'], c.number('n_heads'), c.number('head_dim')
+    x, heads, size = c['x'], c['n_heads'], c['head_dim']
     half = c['turns'].shape[1] // 2
-    turns = c['turns'][c.number('first'):][:x.shape[1]]
+    turns = c['turns'][c['first']:][:x.shape[1]]
     turns = torch.complex(turns[:, :half], turns[:, half:])[:, None, :]  # (T, 1, R/2)
     h = x[..., :heads * size].unflatten(-1, (heads, size))
     turned = torch.complex(h[..., :half], h[..., half:2 * half]) * turns
@@ -217,13 +191,13 @@ def allowed(c, batch, queries, keys):
         see = see & (torch.arange(keys) < c['counts'][:, None])[:, None, :]
     if c['allowed'] is not None:
         see = see & (c['allowed'] != 0)
-    return (see.tril(keys - queries) if c.flag('causal') else see)[:, None]
+    return (see.tril(keys - queries) if c['causal'] else see)[:, None]
 
 
 def attention(c, q, k, v):
     """Without dropout by torch's own attention, else by its formula. A query that sees no key gives zeros."""
-    heads = c.number('n_heads')
-    groups = c.number('n_kv_heads') or heads
+    heads = c['n_heads']
+    groups = c['n_kv_heads'] or heads
     split = lambda x, n: x.unflatten(-1, (n, x.shape[-1] // n)).transpose(1, 2)  # (B, H, T, D)
     q = split(q, heads)
     k, v = (split(x, groups).repeat_interleave(heads // groups, 1) for x in (k, v))
@@ -231,14 +205,14 @@ def attention(c, q, k, v):
     sees = see.any(-1, keepdim=True)
     scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~(see | ~sees), -math.inf)
     weights = scores.softmax(-1) * sees
-    if c.real('p') > 0:
-        check_rate(c.kept[weights > 1e-30], c.real('p'))  # smaller ones are 0 in float
-        weights = weights * c.kept / (1 - c.real('p'))
+    if c['p'] > 0:
+        check_rate(c.kept[weights > 1e-30], c['p'])  # smaller ones are 0 in float
+        weights = weights * c.kept / (1 - c['p'])
         y = weights @ v
     else:
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=see | ~sees) * sees
     y = y.transpose(1, 2).flatten(-2)
-    return (y, weights.detach()) if c.flag('weights') else y
+    return (y, weights.detach()) if c['weights'] else y
 
 
 def cross_attention(c):
@@ -247,50 +221,7 @@ def cross_attention(c):
 
 
 def self_attention(c):
-    heads = c.number('n_heads')
-    groups = c.number('n_kv_heads') or heads
+    heads = c['n_heads']
+    groups = c['n_kv_heads'] or heads
     size = c['qkv'].shape[-1] // (heads + 2 * groups)
     return attention(c, *c['qkv'].split([heads * size, groups * size, groups * size], -1))
-
-
-OPS = {
-    'add': of_two(torch.add), 'sub': of_two(torch.sub), 'mul': of_two(torch.mul), 'div': of_two(torch.div),
-    'operator+': of_two(torch.add), 'operator-': minus, 'operator*': of_two(torch.mul), 'operator/': of_two(torch.div),
-    'operator+=': of_two(torch.add), 'operator-=': of_two(torch.sub), 'operator*=': of_two(torch.mul),
-    'operator/=': of_two(torch.div), 'maximum': of_two(torch.maximum), 'minimum': of_two(torch.minimum),
-    'operator<': compared(torch.lt), 'operator<=': compared(torch.le), 'operator>': compared(torch.gt),
-    'operator>=': compared(torch.ge), 'operator==': compared(torch.eq), 'operator!=': compared(torch.ne),
-    'where': lambda c: torch.where(c['condition'] != 0, c['a'], c['b']),
-    'neg': lambda c: -c['x'], 'exp': lambda c: c['x'].exp(), 'log': lambda c: c['x'].log(),
-    'sqrt': lambda c: c['x'].sqrt(), 'tanh': lambda c: c['x'].tanh(), 'sigmoid': lambda c: c['x'].sigmoid(),
-    'abs': lambda c: c['x'].abs(), 'pow': lambda c: c['x'].pow(c.real('p')),
-    'clamp': lambda c: c['x'].clamp(c.real('low'), c.real('high')),
-    'relu': lambda c: F.relu(c['x']), 'silu': lambda c: F.silu(c['x']), 'gelu': lambda c: F.gelu(c['x']),
-    'gelu_tanh': lambda c: F.gelu(c['x'], approximate='tanh'), 'activation': lambda c: activation(c, c['x']),
-    'matmul': lambda c: product(c, c['a'], c['b'].mT if c.flag('transposed') else c['b']),
-    'to_bf16': lambda c: ToBf16.apply(c['x']), 'gradient_to_bf16': lambda c: GradientToBf16.apply(c['x']),
-    'sum': reduced(torch.sum), 'mean': reduced(torch.mean), 'argmax': argmax,
-    'max': lambda c: c['x'].max(c.number('dim'), keepdim=c.flag('keep')).values,
-    'reshape': lambda c: c['x'].reshape(c.list('sizes')), 'squeeze': lambda c: c['x'].squeeze(c.number('dim')),
-    'unsqueeze': lambda c: c['x'].unsqueeze(c.number('dim')), 'permute': lambda c: c['x'].permute(c.list('order')),
-    'transpose': lambda c: c['x'].transpose(c.number('dim'), c.number('other')),
-    'slice': lambda c: c['x'].narrow(c.number('dim'), c.number('begin'), c.number('end') - c.number('begin')),
-    'concat': lambda c: torch.cat([c['a'], c['b'], c['a']], c.number('dim')),
-    'stack': lambda c: torch.stack([c['a'], c['b']], c.number('dim')),
-    'split': lambda c: c['x'].split(c.number('size'), c.number('dim')),
-    'softmax': lambda c: c['x'].softmax(c.number('dim')), 'log_softmax': lambda c: c['x'].log_softmax(c.number('dim')),
-    'cross_entropy': lambda c: entropy(c, c['x']),
-    'linear_cross_entropy': linear_entropy,
-    'mse_loss': lambda c: F.mse_loss(c['x'], c['target']),
-    'bce_with_logits': lambda c: F.binary_cross_entropy_with_logits(c['x'], c['target']),
-    'embedding': embedding, 'gather': gather, 'residual': residual,
-    'dropout': lambda c: dropped(c, c['x']),
-    'linear': linear,
-    'linear_transposed': lambda c: with_bias(product(c, c['x'], c['weight'].mT), c['bias']),
-    'feed_forward': feed_forward, 'glu': lambda c: glu(c, c['x']),
-    'layer_norm': lambda c: layer_norm(c, c['x']), 'rms_norm': lambda c: rms_norm(c, c['x']),
-    'residual_norm': lambda c: layer_norm(c, residual(c)),
-    'rotary': rotary, 'self_attention': self_attention,
-    'attention': lambda c: attention(c, c['q'], c['k'] * c['growth'] if c.flag('grow') else c['k'], c['v']),
-    'cross_attention': cross_attention,
-}
