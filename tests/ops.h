@@ -1,6 +1,7 @@
-// One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes through
-// this table, so whoever adds an op adds one row: gradients against differences, plain forms, instruction sets
-// and threads, float against double, random programs, PyTorch. Wrong calls are in ops/wrong_calls.cpp.
+// One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes
+// through this table, so whoever adds an op adds one row: gradients against differences, plain forms,
+// instruction sets and threads, float against double, random programs, PyTorch. Wrong calls are in
+// ops/wrong_calls.cpp.
 //
 //     {"softmax", "x.softmax(dim)", [](OpCall& c) {
 //          const Shape s = c.any("x", 1, 4);
@@ -108,8 +109,8 @@ public:
     bool tells_dropped = false;  // wanted: attention returns its weights, too, if some are dropped
     // Numbers whose sign decides which formula holds: relu has a slope of 1 or 0.
     std::function<Tensor(const Inputs& x)> kinks;
-    // Where a gradient is a difference of nearly equal terms, rounding these leaves an error that may be larger
-    // than the gradient. This says how large the terms can be, for an upstream gradient of 1.
+    // Where a gradient is a difference of nearly equal terms, rounding these leaves an error that may be
+    // larger than the gradient. This says how large the terms can be, for an upstream gradient of 1.
     std::function<double(const Inputs& x)> terms;
 
     static constexpr int64_t kNoLimit = int64_t{1} << 40;
@@ -117,7 +118,8 @@ public:
 
 struct OpRow {
     std::string op;  // its name in ops.h; an operator's is "operator+"
-    // What PyTorch computes, of inputs and options by their names. (Other functions: trust/peers/torch_ops.py.)
+    // What PyTorch computes, of inputs and options by their names. (Other functions:
+    // trust/peers/torch_ops.py.)
     std::string torch;
     std::function<void(OpCall& c)> draw;
     bool has_graph = true;  // a comparison has none
@@ -127,8 +129,8 @@ const std::vector<OpRow>& op_rows();
 
 // ---- calls with inputs of their own
 
-// small: some dozen numbers, away from kinks, so that differences can be taken. large: some hundreds, of which
-// many may be equal, or where a function has a kink.
+// small: some dozen numbers, away from kinks, so that differences can be taken. large: some hundreds, of
+// which many may be equal, or where a function has a kink.
 enum class Scale { small, large };
 
 struct AloneCall : OpCall {

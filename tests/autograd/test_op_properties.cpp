@@ -1,5 +1,5 @@
-// Properties of every operation of the table (tests/ops.h): its bits depend only on its inputs, and it reads no
-// uninitialised memory.
+// Properties of every operation of the table (tests/ops.h): its bits depend only on its inputs, and it reads
+// no uninitialised memory.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -187,8 +187,8 @@ TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
     });
 }
 
-// Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding. And one may be frozen
-// after forward.
+// Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding. And one may be
+// frozen after forward.
 TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops][graph]") {
     for_each_call(kCalls, [](const AloneCall& c) {
         const Inputs all = with_gradients(c);

@@ -115,8 +115,8 @@ void draw_attention(OpCall& c) {
               [](const Inputs& x, const AttentionOptions& o) { return attention(x[0], x[1], x[2], o); });
 }
 
-// Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor, and no mask may
-// hide this.
+// Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor, and no mask
+// may hide this.
 void draw_same_tensors(OpCall& c) {
     const int64_t same = c.below(4);
     c.option("n_heads", 2);

@@ -223,7 +223,8 @@ void backward(const std::vector<Tensor>& outputs) {
     Tensor total;
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (outputs[i].needs_grad()) {
-            // In bfloat16 linear_cross_entropy has rounded gradients already: a power of two changes no rounding.
+            // In bfloat16 linear_cross_entropy has rounded gradients already: a power of two changes no
+            // rounding.
             const Tensor start = outputs[i].rank() == 0
                                      ? Tensor(Real(0.5))
                                      : Tensor::rand(outputs[i].shape(), Rng(99).fork(i)) - Real(0.5);
@@ -246,7 +247,8 @@ static double margin(const AloneCall& c) {
     return least;
 }
 
-// Whether it is away from kinks, if asked for, and no input of no elements is refused: other tests see to errors.
+// Whether it is away from kinks, if asked for, and no input of no elements is refused: other tests see to
+// errors.
 static bool is_good(const AloneCall& c, Scale scale) {
     try {
         c.with(c.leaves);

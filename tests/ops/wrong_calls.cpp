@@ -1,5 +1,5 @@
-// Wrong calls of every operation of autograd/ops.h: tensors that are empty, shapes that do not fit, numbers out of
-// range. What each says is kept, and read, in tests/trust/words/calls.txt.
+// Wrong calls of every operation of autograd/ops.h: tensors that are empty, shapes that do not fit, numbers
+// out of range. What each says is kept, and read, in tests/trust/words/calls.txt.
 #include <limits>
 
 #include "autograd/ops.h"

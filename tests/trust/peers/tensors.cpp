@@ -3,9 +3,9 @@
 // usage: tensors ops SEED FIRST END FILE         calls of ops, of number FIRST and up to END
 //        tensors model SEED NUMBER FILE          a model
 //
-// Files are safetensors. Of a call the metadata have, by number, "7" -> "softmax<TAB>x.softmax(dim)<TAB>dim=-1":
-// the op, PyTorch's expression, its options. The tensors are 7/leaf/x, 7/constant/ids, 7/output/0, 7/upstream/0,
-// 7/gradient/x.
+// Files are safetensors. Of a call the metadata have, by number, "7" ->
+// "softmax<TAB>x.softmax(dim)<TAB>dim=-1": the op, PyTorch's expression, its options. The tensors are
+// 7/leaf/x, 7/constant/ids, 7/output/0, 7/upstream/0, 7/gradient/x.
 #include <cstdlib>
 #include <iostream>
 

@@ -34,9 +34,9 @@ public:
     int leaf(const Shape& shape);
     int view(int x, const Shape& shape);  // reshape(x)
 
-    // ---- nodes. size: roughly the largest number of the result; 0: the largest of the inputs. Results that grow
-    // are scaled down, for a program of infinities would show nothing. Returns the number of the result, or -1 if
-    // the call throws.
+    // ---- nodes. size: roughly the largest number of the result; 0: the largest of the inputs. Results that
+    // grow are scaled down, for a program of infinities would show nothing. Returns the number of the result,
+    // or -1 if the call throws.
     int op(Node node, double size = 0);
     void release(int x);
     void backward();
