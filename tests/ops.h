@@ -51,8 +51,8 @@ public:
     virtual ~OpCall() = default;
 
     // ---- sizes, mostly beside an edge of a vector, a tile or a block
-    virtual int64_t size(
-        int64_t most = kNoLimit) = 0;  // of one dimension; 0 only where empty ones are wanted
+    // Of one dimension. 0 only where empty ones are wanted.
+    virtual int64_t size(int64_t most = kNoLimit) = 0;
     // Of a text: each of its positions has `width` numbers, and each pair of positions so many scores.
     virtual int64_t length(int64_t width, int64_t scores = 0) = 0;
     virtual int64_t columns(int64_t rows, int64_t k) = 0;  // of a matrix with k rows that multiplies so many
@@ -100,8 +100,7 @@ public:
     std::vector<std::pair<std::string, Tensor>> constants;
 
     // ---- what instruments have to know
-    bool bf16 = false;           // it rounds to bfloat16
-    bool is_slope = true;        // its gradient is the slope, which is not true where it rounds
+    bool bf16 = false;           // it rounds to bfloat16: its gradient is not the slope
     bool exact = false;          // it rounds nothing: what it moves or selects is as exact as its inputs
     bool sums = false;           // exact forward, but backward adds up the gradients of repeated elements
     bool log_of_1 = false;       // it takes logarithms of sums near 1, whose rounding is no smaller than 1's

@@ -126,7 +126,6 @@ autograd::Activation OpCall::activation() {
 
 void OpCall::precision() {
     bf16 = option("bf16", wants_bf16());
-    is_slope = !bf16;
 }
 
 Real OpCall::rate(const Shape& s, const Rng& rng) {

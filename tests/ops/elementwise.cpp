@@ -161,7 +161,6 @@ void add_functions(std::vector<OpRow>& rows) {
         rows.push_back({name, torch, [f](OpCall& c) {
                             c.any("x", 0, 4);
                             c.bf16 = true;
-                            c.is_slope = false;
                             c.returns([f](const Inputs& x) { return f(x[0]); });
                         }});
     };

@@ -27,7 +27,7 @@ Case draw_op(int64_t number, Dice& draw) {
     }();
     const auto at = static_cast<std::size_t>(number);
     std::shared_ptr<tests::AloneCall> call;
-    for (auto i = static_cast<uint64_t>(draw.below(1 << 30)); call == nullptr || !call->is_slope; ++i)
+    for (auto i = static_cast<uint64_t>(draw.below(1 << 30)); call == nullptr || call->bf16; ++i)
         call = draw_call(*rows[at % rows.size()], i, tests::Scale::small);
     Case c(call->text(), true);
     tests::Inputs leaves;
