@@ -119,7 +119,8 @@ void check_first_step(const std::vector<nn::NamedParameter>& fused,
     }
 }
 
-// make(): a model; loss(model, mode): of a batch; train(model): the losses of 20 steps.
+// make(): a model; loss(model, mode): of a batch; train(model): the losses of 20 steps, in float, where the
+// emulated double of the kernels would take ten seconds more.
 template <class Make, class Loss>
 void check_model(const std::string& name, const Make& make, const Loss& loss) {
     INFO(name);
@@ -131,6 +132,8 @@ void check_model(const std::string& name, const Make& make, const Loss& loss) {
         loss(plain, mode).backward();
     }
     check_first_step(nn::parameters(fused), nn::parameters(plain));
+    if (kRealIsDouble)
+        return;
     const std::vector<Real> expected = train(fused, 20, 4, 3);
     const Plain guard;
     const std::vector<Real> found = train(plain, 20, 4, 3);
@@ -232,7 +235,7 @@ static void check_ops() {
 TEST_CASE("plain: each op equals the fused one, forward and backward", "[plain]") { check_ops(); }
 TEST_CASE("plain: each op, in double", "[plain][gradcheck]") { check_ops(); }
 TEST_CASE("plain: models train alike", "[plain]") { check_models(); }
-TEST_CASE("plain: models train alike, in double", "[plain][gradcheck]") { check_models(); }
+TEST_CASE("plain: models have the same gradients, in double", "[plain][gradcheck]") { check_models(); }
 
 TEST_CASE("plain: the same bits with any number of threads and on every instruction set", "[plain][bits]") {
     const Plain guard;
