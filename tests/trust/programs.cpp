@@ -9,12 +9,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <regex>
 #include <set>
 
 #include "autograd/base/check.h"
+#include "tests/ops.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/programs/compare.h"
 #include "tests/trust/tally.h"
@@ -165,23 +164,9 @@ private:
 
     // The ops of ops.h that no program has called.
     int64_t never_called(std::string& names) const {
-        std::ifstream file("autograd/ops.h");
-        const std::regex declaration(
-            R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator[^ (]+)\(.*)");
-        std::set<std::string> declared;
-        std::smatch match;
-        for (std::string line; std::getline(file, line);)
-            if (std::regex_match(line, match, declaration))
-                declared.insert(match[3]);
-        plaingrad::autograd::check(declared.size() > 60,
-                                   "[programs] autograd/ops.h must be in the current folder");
-        // Operators that programs use under another name.
-        for (const char* name :
-             {"operator+", "operator-", "operator*", "operator/", "operator-=", "operator*=", "operator/="})
-            declared.erase(name);
         int64_t missing = 0;
-        for (const std::string& name : declared)
-            if (seen_.count(name) == 0) {
+        for (const std::string& name : plaingrad::tests::declared_ops())
+            if (!seen_.contains(name)) {
                 ++missing;
                 names += name + ' ';
             }
