@@ -34,7 +34,7 @@ struct Operation {
 
 // (m, kModel) @ (kModel, kFf)
 Operation product(const std::string& name, int64_t m) {
-    const Tensor a = Tensor::randn({m, kModel}, Rng(1)), b = Tensor::randn({kModel, kFf}, Rng(2));
+    const Tensor a = Tensor::ones({m, kModel}), b = Tensor::ones({kModel, kFf});
     return {join(name, ", ", m, " × ", kModel, " @ ", kModel, " × ", kFf),
             static_cast<double>(2 * m * kModel * kFf), static_cast<double>(m * (kModel + kFf) + kModel * kFf),
             [=] { matmul(a, b); }};
@@ -43,10 +43,9 @@ Operation product(const std::string& name, int64_t m) {
 // What an operation does to each number of a row is counted roughly: multiplication, addition and square root
 // as one operation each, the softmax of attention not at all.
 std::vector<Operation> operations() {
-    const Tensor qkv = Tensor::randn({B, T, 3 * kModel}, Rng(1)),
-                 x = Tensor::randn({kPositions, kModel}, Rng(1)), y = x.clone(),
-                 gain = Tensor::ones({kModel}), bias = Tensor::zeros({kModel});
-    const Tensor w = Tensor::randn({4096, 1024}, Rng(1)).require_grad();
+    const Tensor qkv = Tensor::ones({B, T, 3 * kModel}), x = Tensor::ones({kPositions, kModel}),
+                 y = x.clone(), gain = Tensor::ones({kModel}), bias = Tensor::zeros({kModel});
+    const Tensor w = Tensor::ones({4096, 1024}).require_grad();
     const auto weights = static_cast<double>(w.numel());
     sum(w).backward();
     const auto adam =
