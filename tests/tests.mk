@@ -10,7 +10,7 @@ TEST_SRC   := $(if $(TESTS),$(shell sh tests/tools/tests_for.sh $(call quote,$(T
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))#  the double build compiles only these
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/fuzz/main.cpp $(addprefix tests/,bench/% curves/% chapters/% exercises/% mpi/% trust/% mutate/%),$(call find,tests,[!t]*.cpp)) \
-              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp print.cpp prose.cpp))
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 of          = $(patsubst %.cpp,$(OBJ)/%.o,$(1))

@@ -6,10 +6,10 @@
 #include "models/families/one_stack.h"
 #include "tests/chapters/chapter.h"
 #include "tests/chapters/command.h"
-#include "tests/chapters/diagram.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/print.h"
 #include "tests/chapters/reversing.h"
+#include "tests/chapters/sections.h"
 #include "tests/figures/figure.h"
 #include "tests/folder.h"
 
@@ -55,7 +55,7 @@ double mean_loss(const std::vector<Row>& rows, std::size_t step) {
 void log_rows(std::ostream& out) {
     const std::vector<Row>& log = log_of_a_run();
     Rows rows = {{"step", "loss", "mean of the ten steps up to here", "learning rate", "gradient norm"}};
-    for (const std::size_t step : {1U, 10U, 40U, 60U, 80U, 120U, 200U, 400U, 600U, 800U, 1000U, 1200U}) {
+    for (const std::size_t step : {1U, 40U, 120U, 200U, 400U, 600U, 800U, 1200U}) {
         const Row& row = log.at(step - 1);
         rows.push_back({std::to_string(row.step), fixed(row.loss, 3), fixed(mean_loss(log, step), 3),
                         fixed(row.learning_rate, 5), fixed(row.gradient_norm)});
@@ -79,18 +79,6 @@ std::string loss_figure() {
 
 // ---------------------------------------------------------------------------------------------- experiments
 
-// Half the variance of all logits.
-double half_variance(const Tensor& logits) {
-    const auto n = static_cast<double>(logits.numel());
-    double sum = 0, squares = 0;
-    for (int64_t i = 0; i < logits.numel(); ++i) {
-        const auto x = static_cast<double>(logits.data()[i]);
-        sum += x;
-        squares += x * x;
-    }
-    return (squares / n - sum / n * (sum / n)) / 2;
-}
-
 void first_losses(std::ostream& out) {
     Rows rows = {{"vocabulary V", "ln V", "half the variance of the logits", "loss before the first step"}};
     for (const int64_t V : {20, 1000, 10000}) {
@@ -98,9 +86,10 @@ void first_losses(std::ostream& out) {
             {.vocabulary = V, .n_layers = 2, .block = {.d_model = 64, .n_heads = 4, .d_ff = 128}}, Rng(1));
         const Tokens text = random_tokens(8, 17, V - kFirstFreeId, Rng(2), kFirstFreeId);
         const Tensor logits = model(text.slice(0, 16), Mode::eval());  // (8, 16, V)
+        const double deviation = rms(logits - mean(logits));
         rows.push_back({std::to_string(V), fixed(portable::log(static_cast<double>(V))),
-                        fixed(half_variance(logits)),
-                        fixed(static_cast<double>(cross_entropy(logits, text.slice(1, 17)).item()))});
+                        fixed(deviation * deviation / 2),
+                        fixed(value(cross_entropy(logits, text.slice(1, 17))))});
     }
     table(out, rows, "nnnn");
 }
@@ -156,46 +145,13 @@ std::string rates_figure() {
                         2);
 }
 
-// What a training step does: forward from left to right, backward from right to left.
-std::string step_figure() {
-    const Diagram d = {.boxes = {{"source\n5 3 9", 0, 0, 1.1, 1},
-                                 {"encoder\nreads the source", 1.7, 0, 1.7, 1, 1},
-                                 {"decoder\nattends to both", 4, 0, 1.7, 1, 1},
-                                 {"logits\n9 3 5 <eos> ?", 6.3, 0, 1.5, 1, 1},
-                                 {"loss\n−ln p", 8.4, 0, 0.9, 1, 1},
-                                 {"target, shifted\n<sos> 9 3 5", 5.1, 1.6, 1.7, 1},
-                                 {"Adam\nmoves the weights", 1.7, 1.6, 3.2, 1, 2},
-                                 {"target\n9 3 5 <eos>", 8.05, 1.6, 1.6, 1}},
-                       .arrows = {{0, 1},
-                                  {1, 2, "", 1},
-                                  {2, 3, "", 1},
-                                  {3, 4, "", 1},
-                                  {5, 2},
-                                  {7, 4},
-                                  {4, 3, "", 2},
-                                  {3, 2, "", 2},
-                                  {2, 1, "", 2},
-                                  {1, 6, "gradients", 2},
-                                  {2, 6, "", 2}},
-                       .cell_width = 80};
-    return svg(
-        "A training step: forward in blue, backward in orange",
-        "The encoder reads the source, the decoder reads the shifted target and attends to both; the loss "
-        "compares its logits with the target. Gradients flow back the same way, to decoder and encoder, and "
-        "Adam moves the weights of both.",
-        d);
-}
+const Adds kHere({{"apps.log", Effort::training, log_rows},
+                  {"apps.first_losses", Effort::quick, first_losses},
+                  {"apps.one_batch", Effort::training, one_batch},
+                  {"apps.rates", Effort::training, rates}},
+                 {{"apps/figures/loss.svg", Effort::training, loss_figure},
+                  {"apps/figures/rates.svg", Effort::training, rates_figure}});
 
 }  // namespace
-
-Computed apps_chapter() {
-    return {.sections = {{"apps.log", Effort::training, log_rows},
-                         {"apps.first_losses", Effort::quick, first_losses},
-                         {"apps.one_batch", Effort::training, one_batch},
-                         {"apps.rates", Effort::training, rates}},
-            .figures = {{"apps/figures/step.svg", Effort::quick, step_figure},
-                        {"apps/figures/loss.svg", Effort::training, loss_figure},
-                        {"apps/figures/rates.svg", Effort::training, rates_figure}}};
-}
 
 }  // namespace plaingrad::chapters

@@ -61,7 +61,7 @@ std::size_t indentation(const std::string& line) {
 // ------------------------------------------------------------------------------------------------ excerpts
 
 // The words of a marker, some of them quoted: `autograd/plain.cpp "Tensor attention("`.
-Lines words_of(const std::string& text) {
+Lines words_in(const std::string& text) {
     Lines words;
     for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos;) {
         const bool quoted = text[at] == '"';
@@ -86,7 +86,7 @@ std::size_t end_of_block(const Lines& lines, std::size_t first) {
 }
 
 Lines excerpt(const std::string& marker) {
-    const Lines words = words_of(marker);
+    const Lines words = words_in(marker);
     if (words.size() < 2 || words.size() > 3)
         throw Error("an excerpt is FILE \"text of its first line\", and a text of its last line");
     const Lines lines = lines_of(read_text(words[0]));
@@ -259,15 +259,28 @@ std::string filled(const Lines& lines, std::size_t& at, const Marker& marker, co
     return text_of(then);
 }
 
-// The files of the computed figures that a chapter shows.
-std::vector<std::string> figures_in(const std::string& text, const std::string& folder,
-                                    const Computed& computed) {
-    std::vector<std::string> files;
-    for (const Figure& figure : computed.figures)
-        if (figure.file.starts_with(folder + "/figures/") &&
-            text.find("](" + figure.file.substr(folder.size() + 1)) != std::string::npos)
-            files.push_back(figure.file);
+// Files of the drawings that a text shows: ![...](figures/NAME.svg).
+Lines drawings_in(const std::string& text, const std::filesystem::path& folder) {
+    static const std::regex drawing(R"(\]\((figures/[a-z_]+\.svg))");
+    Lines files;
+    for (std::sregex_iterator at(text.begin(), text.end(), drawing), end; at != end; ++at)
+        files.push_back((folder / (*at)[1].str()).string());
     return files;
+}
+
+bool is_drawn(const Computed& computed, const std::string& file) {
+    return std::any_of(computed.figures.begin(), computed.figures.end(),
+                       [&](const Figure& figure) { return figure.file == file; });
+}
+
+// What one reads in a drawing. A text that is one number is left out: it labels a row or a column of a grid.
+std::string words_of(const std::string& drawing) {
+    static const std::regex text(">([^<>]*[^<>0-9.][^<>]*)</(text|title|desc)>");
+    const std::string svg = read_text(drawing);
+    std::string words;
+    for (std::sregex_iterator at(svg.begin(), svg.end(), text), end; at != end; ++at)
+        words += (*at)[1].str() + "; ";
+    return words;
 }
 
 }  // namespace
@@ -284,6 +297,9 @@ Chapter fill(const std::string& path, const Computed& computed, const Request& r
             if (marker.kind.empty()) {
                 chapter.text += with_minutes(with_line_numbers(lines[i], folder), path) + '\n';
                 prose.add(lines[i], static_cast<int64_t>(line));
+                for (const std::string& file : drawings_in(lines[i], folder))
+                    if (!is_drawn(computed, file))
+                        prose.add(words_of(file), static_cast<int64_t>(line));
                 continue;
             }
             const std::string text = filled(lines, i, marker, computed, request);
@@ -294,8 +310,8 @@ Chapter fill(const std::string& path, const Computed& computed, const Request& r
             throw Error(join(path, ":", line, ": ", error.what()));
         }
     }
-    const std::vector<std::string> figures = figures_in(chapter.text, folder.string(), computed);
-    chapter.used.insert(chapter.used.end(), figures.begin(), figures.end());
+    const Lines drawings = drawings_in(chapter.text, folder);
+    chapter.used.insert(chapter.used.end(), drawings.begin(), drawings.end());
     chapter.unexplained = prose.unexplained();
     return chapter;
 }

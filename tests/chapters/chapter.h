@@ -16,6 +16,9 @@
 //
 //     [scores](../autograd/plain.cpp#L150 "matmul(q, k, true)")
 //
+// A drawing (figures/NAME.svg) is drawn by a program (sections.h), or it is a file whose numbers are those of
+// prose: they, too, must be in a filled part of the page.
+//
 // The minutes that a page takes, in its first lines and in tables behind links to it, follow from its words.
 #pragma once
 

@@ -1,10 +1,7 @@
 #include "tests/chapters/experiment.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "tests/bench/measure.h"
 
 namespace plaingrad::chapters {
 
@@ -42,17 +39,6 @@ double accuracy(const Tensor& logits, const Tokens& targets) {
         right += targets.ids()[i] == best.ids()[i];
     }
     return right / counted;
-}
-
-double milliseconds(const std::function<void()>& f) {
-    constexpr int kCalls = 15;
-    std::vector<double> times;
-    for (int i = 0; i < kCalls; ++i) {
-        const double begin = bench::seconds();
-        f();
-        times.push_back(1e3 * (bench::seconds() - begin));
-    }
-    return *std::min_element(times.begin(), times.end());
 }
 
 }  // namespace plaingrad::chapters

@@ -9,6 +9,9 @@ namespace plaingrad::chapters {
 
 inline constexpr int kSeeds = 3;  // of every experiment that trains
 
+// The models of experiments have no dropout, so they are trained in this mode, too.
+inline const nn::Mode kEval = nn::Mode::eval();
+
 // Trains with Adam at a constant rate, or at that of `schedule`; returns the loss of each step.
 std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters, int64_t steps, double lr,
                               const std::function<autograd::Tensor(const autograd::Rng& batch)>& loss_of,
@@ -25,8 +28,5 @@ double rms(const autograd::Tensor& x);
 
 // The share of rows (..., V) whose largest element is the target's.
 double accuracy(const autograd::Tensor& logits, const autograd::Tokens& targets);
-
-// The shortest time of a call: whatever else runs can only make it longer.
-double milliseconds(const std::function<void()>& f);
 
 }  // namespace plaingrad::chapters

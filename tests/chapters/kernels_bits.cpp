@@ -1,16 +1,14 @@
 // Floating-point sums depend on their order; what follows, and what does not happen here.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ostream>
 #include <utility>
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "autograd/kernels/kernels.h"
 #include "autograd/ops.h"
-#include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
+#include "tests/chapters/sections.h"
 #include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
@@ -18,8 +16,6 @@ namespace plaingrad::chapters {
 using namespace autograd;
 
 namespace {
-
-std::string nine(Real x) { return digits(static_cast<double>(x), 9); }
 
 void order(std::ostream& out) {
     const Real large = 16777216, left = (large + 1) + 1, right = large + (Real(1) + 1);
@@ -55,28 +51,27 @@ Real in_parts(const Tensor& x, int64_t parts) {
 void threads(std::ostream& out) {
     const Tensor x = Tensor::rand({100'000}, Rng(1));
     double exact = 0;
-    for (const Real value : x.to_vector())
-        exact += static_cast<double>(value);
+    for (const Real number : x.to_vector())
+        exact += static_cast<double>(number);
     const int before = thread_count();
+    const std::string ours = digits(value(sum(x)), 9);
     Rows rows = {{"threads", "a part for each thread", "plaingrad's sum"}};
-    std::array<Real, 5> naive, ours;
-    for (std::size_t n = 1; n <= 4; ++n) {
-        set_thread_count(static_cast<int>(n));
-        naive[n] = in_parts(x, static_cast<int64_t>(n));
-        ours[n] = sum(x).item();
-        rows.push_back({std::to_string(n), nine(naive[n]), nine(ours[n])});
-        claim(ours[n] == ours[1], "threads do not change a sum");
+    for (const int n : {1, 2, 3, 4}) {
+        set_thread_count(n);
+        rows.push_back(
+            {std::to_string(n), digits(static_cast<double>(in_parts(x, n)), 9), digits(value(sum(x)), 9)});
+        claim(rows.back()[2] == ours, "threads do not change a sum");
+        claim(n == 1 || rows.back()[1] != rows[1][1], "parts by the number of threads do");
     }
     set_thread_count(before);
-    claim(naive[1] != naive[2] && naive[2] != naive[3], "parts by the number of threads change a sum");
     rows.push_back({"in double", digits(exact, 9), ""});
     table(out, rows);
 }
 
 // The share by which 0.1 + 0.1 + ... + 0.1 is off.
 void error_of_length(std::ostream& out) {
-    Rows rows = {{"n", "one after the other", "plaingrad's sum"}};
-    for (int64_t n = 100; n <= 10'000'000; n *= 10) {
+    Rows rows = {{"n times 0.1", "one after the other", "plaingrad's sum"}};
+    for (int64_t n = 1'000; n <= 10'000'000; n *= 100) {
         const Tensor x = Tensor::full({n}, Real(0.1));
         const double exact = static_cast<double>(n) * static_cast<double>(Real(0.1));
         const auto error = [&](Real sum) { return std::abs(static_cast<double>(sum) - exact) / exact; };
@@ -105,65 +100,44 @@ struct Network {
     }
 };
 
-// Two runs, of which one begins with another last bit in one weight.
-struct Run {
-    std::vector<double> steps, loss, difference;  // every 10 steps; the largest difference of these
-};
-
-constexpr int kSteps = 400, kEvery = 10;
-
-Run run(Real rate) {
+// Two runs, of which one begins with another last bit in one weight: the largest difference of their losses
+// in each ten steps.
+figures::Series differences(const std::string& name, Real rate) {
     Network first = {rate}, second = {rate};
     Real& weight = second.w1.mutable_data()[0];
     weight = std::nextafter(weight, Real(10));
-    Run result;
+    figures::Series result = {.name = name, .y = {}};
     double largest = 0;
-    for (int step = 0; step <= kSteps; ++step) {
-        const double a = first.step(), b = second.step();
-        largest = std::max(largest, std::abs(a - b));
-        if (step % kEvery == 0) {
-            result.steps.push_back(step);
-            result.loss.push_back(a);
-            result.difference.push_back(std::exchange(largest, 0));
-        }
+    for (int step = 1; step <= 400; ++step) {
+        largest = std::max(largest, std::abs(first.step() - second.step()));
+        if (step % 10 > 0)
+            continue;
+        result.x.push_back(step);
+        result.y.push_back(std::exchange(largest, 0));
     }
     return result;
 }
 
-double largest(const Run& r) { return *std::max_element(r.difference.begin(), r.difference.end()); }
-
-void last_bit(std::ostream& out) {
-    const Run careful = run(Real(0.1)), bold = run(Real(0.25));
-    Rows rows = {{"step", "loss, rate 0.1", "difference", "loss, rate 0.25", "difference"}};
-    for (std::size_t i = 0; i < careful.loss.size(); i += 5)
-        rows.push_back({number(careful.steps[i]), digits(careful.loss[i]), digits(careful.difference[i], 1),
-                        digits(bold.loss[i]), digits(bold.difference[i], 1)});
+std::string last_bit() {
+    const figures::Series careful = differences("learning rate 0.1", Real(0.1)),
+                          bold = differences("learning rate 0.25", Real(0.25));
+    const auto largest = [](const figures::Series& s) { return *std::max_element(s.y.begin(), s.y.end()); };
     claim(largest(careful) < 1e-6 && largest(bold) > 1e-2,
           "with a large rate a last bit becomes visible, with a small one it does not");
-    table(out, rows);
-}
-
-std::string last_bit_figure() {
-    const Run careful = run(Real(0.1)), bold = run(Real(0.25));
-    const figures::Axis x = {.name = "step"}, y = {.name = "difference of the losses", .log = true};
     return figures::svg(
         "Two runs that began with one bit between them",
         join("With the learning rate 0.1 the difference is at most ", digits(largest(careful), 1),
              "; with 0.25 it grows to ", digits(largest(bold), 1), "."),
-        {figures::LineChart{.x = x,
-                            .y = y,
-                            .series = {{"learning rate 0.1", careful.difference, careful.steps},
-                                       {"learning rate 0.25", bold.difference, bold.steps}}}});
+        {figures::LineChart{.x = {.name = "step"},
+                            .y = {.name = "difference of the losses", .log = true},
+                            .series = {careful, bold}}});
 }
+
+const Adds kHere({{"kernels.order", Effort::quick, order},
+                  {"kernels.threads", Effort::quick, threads},
+                  {"kernels.error_of_length", Effort::quick, error_of_length}},
+                 {{"autograd/kernels/figures/last_bit.svg", Effort::quick, last_bit}});
 
 }  // namespace
-
-Computed kernels_bits() {
-    return {.sections = {{"kernels.order", Effort::quick, order},
-                         {"kernels.threads", Effort::quick, threads},
-                         {"kernels.error_of_length", Effort::quick, error_of_length},
-                         {"kernels.last_bit", Effort::quick, last_bit}},
-            .figures = {{"autograd/kernels/figures/last_bit.svg", Effort::quick, last_bit_figure}}};
-}
 
 }  // namespace plaingrad::chapters

@@ -2,13 +2,12 @@
 #include <cmath>
 #include <ostream>
 
-#include "autograd/base/parallel.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
 #include "tests/bench/measure.h"
 #include "tests/chapters/command.h"
-#include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
+#include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
 
@@ -117,22 +116,19 @@ void instruction_sets(std::ostream& out) {
         kernels::use(*name);
         const double product = 2 * kSize * speed(kSize * kSize, [&] { matmul(a, b); });
         const double exps = speed(kSize * kSize, [&] { softmax(a); });
-        rows.push_back(
-            {*name, digits(product), digits(exps), digits(static_cast<double>(sum(matmul(a, b)).item()), 9)});
+        rows.push_back({*name, digits(product), digits(exps), digits(value(sum(matmul(a, b))), 9)});
         claim(rows.back()[3] == rows[1][3], "all instruction sets give the same bits");
     }
     kernels::use(best.c_str());
     table(out, rows);
 }
 
-}  // namespace
+const Adds kHere({{"kernels.staircase", Effort::timed, staircase},
+                  {"kernels.step_staircase", Effort::timed, step_staircase},
+                  {"kernels.training_step", Effort::timed, training_step},
+                  {"kernels.cost", Effort::timed, cost},
+                  {"kernels.instruction_sets", Effort::timed, instruction_sets}});
 
-Computed kernels_times() {
-    return {.sections = {{"kernels.staircase", Effort::timed, staircase},
-                         {"kernels.step_staircase", Effort::timed, step_staircase},
-                         {"kernels.training_step", Effort::timed, training_step},
-                         {"kernels.cost", Effort::timed, cost},
-                         {"kernels.instruction_sets", Effort::timed, instruction_sets}}};
-}
+}  // namespace
 
 }  // namespace plaingrad::chapters

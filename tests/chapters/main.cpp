@@ -17,33 +17,11 @@ using autograd::join;
 
 namespace {
 
-constexpr const char* kExceptions = "tests/chapters/exceptions.txt";
-constexpr std::size_t kMostExceptions = 30;
 const std::string kFront = "README.md";  // its numbers are of benchmarks, which no chapter computes
 const std::vector<std::string> kPages = {
     "autograd/README.md",         "nn/README.md",   "nn/training.md",
     "models/README.md",           "apps/README.md", "tests/traps/README.md",
     "autograd/kernels/README.md", "nn/machines.md", kFront};
-
-// Numbers that no program computes: `nn/README.md 2017 the year of the paper`, a line each.
-struct AllowedNumber {
-    std::string chapter, number;
-    bool used = false;
-};
-std::vector<AllowedNumber> read_allowed_numbers() {
-    std::vector<AllowedNumber> all;
-    std::istringstream in(read_text(kExceptions));
-    for (std::string line; std::getline(in, line);) {
-        std::istringstream words(line);
-        std::string chapter, number, reason;
-        if (!(words >> chapter >> number >> reason))
-            throw Error(join(kExceptions, ":", all.size() + 1, ": a line is CHAPTER NUMBER REASON"));
-        all.push_back({chapter, number});
-    }
-    if (all.size() > kMostExceptions)
-        throw Error(join(kExceptions, ": ", all.size(), " exceptions, at most ", kMostExceptions, " may be"));
-    return all;
-}
 
 class Keeper {
 public:
@@ -89,7 +67,7 @@ bool is_figure_of(const std::vector<std::string>& pages, const Figure& figure) {
     });
 }
 
-// What is computed for no chapter, and figures that nobody draws any more.
+// What is computed for no chapter, and drawings that no chapter shows.
 void find_orphans(const Computed& all, const std::vector<std::string>& used, Keeper& keeper) {
     for (const Section& section : all.sections)
         if (!contains(used, section.name))
@@ -101,50 +79,28 @@ void find_orphans(const Computed& all, const std::vector<std::string>& used, Kee
         const std::filesystem::path folder = std::filesystem::path(page).parent_path() / "figures";
         if (std::filesystem::exists(folder))
             for (const auto& entry : std::filesystem::directory_iterator(folder))
-                if (entry.path().extension() == ".svg" &&  // the others are README.md's: see `make pictures`
-                    !contains(used, entry.path().string()))
-                    keeper.complain(entry.path().string() +
-                                    ": no program draws this file, or no chapter shows it");
+                if (entry.path().extension() == ".svg" && !contains(used, entry.path().string()))
+                    keeper.complain(entry.path().string() + ": no chapter shows this drawing");
     }
-}
-
-// Complains of the numbers of a chapter's prose that are neither computed nor allowed.
-void check_numbers(const std::string& path, const Chapter& chapter, std::vector<AllowedNumber>& numbers,
-                   Keeper& keeper) {
-    for (const Found& found : chapter.unexplained) {
-        bool allowed = false;
-        for (AllowedNumber& number : numbers)
-            if (number.chapter == path && number.number == found.number)
-                allowed = number.used = true;
-        if (!allowed)
-            keeper.complain(
-                join(path, ":", found.line, ": ", found.number, " is computed nowhere in this chapter"));
-    }
-    for (const AllowedNumber& number : numbers)
-        if (number.chapter == path && !number.used)
-            keeper.complain(join(kExceptions, ": ", path, " ", number.number, " is needed no more"));
-}
-
-bool wanted(const Figure& figure, const Request& request) {
-    return figure.effort == Effort::timed ? request.times : figure.effort <= request.most;
 }
 
 int run(bool check, const Request& request, const std::vector<std::string>& paths) {
-    const Computed all = joined({autograd_chapter(), kernels_chapter(), attention_chapter(),
-                                 training_chapter(), models_chapter(), apps_chapter(),
-                                 tests::museum(tests::traps(), read_text("tests/traps/curves.csv"))});
+    const Computed museum = tests::museum(tests::traps(), read_text("tests/traps/curves.csv"));
+    const Adds traps(museum.sections, museum.figures);
+    const Computed& all = computed();
     Keeper keeper(check);
-    std::vector<AllowedNumber> numbers = read_allowed_numbers();
     std::vector<std::string> used;
     for (const Figure& figure : all.figures)
-        if (wanted(figure, request) && is_figure_of(paths, figure))
+        if (figure.effort <= request.most && is_figure_of(paths, figure))
             keeper.keep(figure.file, figure.draw());
     for (const std::string& path : paths) {
         const Chapter chapter = fill(path, all, request);
         keeper.keep(path, chapter.text);
         used.insert(used.end(), chapter.used.begin(), chapter.used.end());
         if (path != kFront)
-            check_numbers(path, chapter, numbers, keeper);
+            for (const Found& found : chapter.unexplained)
+                keeper.complain(
+                    join(path, ":", found.line, ": ", found.number, " is computed nowhere in this chapter"));
     }
     if (paths.size() == kPages.size())
         find_orphans(all, used, keeper);

@@ -6,8 +6,8 @@
 #include "models/text/training_data.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
-#include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
+#include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
 
@@ -118,8 +118,8 @@ void fine_tuning(std::ostream& out) {
     claim(means[9] > 95, "with many labels random weights are good, too");
 }
 
-}  // namespace
+const Adds kHere({{"models.fine_tuning", Effort::training, fine_tuning}});
 
-Computed fine_tuning_part() { return {.sections = {{"models.fine_tuning", Effort::training, fine_tuning}}}; }
+}  // namespace
 
 }  // namespace plaingrad::chapters

@@ -1,14 +1,13 @@
 // Greedy search, beam search and sampling on a tree that is small enough to draw.
 #include <algorithm>
-#include <iomanip>
 #include <limits>
 #include <map>
 #include <ostream>
 
 #include "autograd/base/portable_math.h"
 #include "models/decoding/decoding.h"
-#include "tests/chapters/models.h"
 #include "tests/chapters/print.h"
+#include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
 
@@ -75,7 +74,7 @@ private:
     void print_step() {
         *log_ << "  step " << steps_ << " continues:";
         for (const Ids& row : rows_)
-            *log_ << "  \"" << text(row) << "\" (" << probability(row) << ")";
+            *log_ << "  \"" << text(row) << "\" (" << number(probability(row)) << ")";
         *log_ << '\n';
     }
     static double probability(const Ids& ids) {
@@ -90,50 +89,42 @@ private:
     int steps_ = 0;
 };
 
-// Every sentence of the tree, with its probability.
-void all_sentences(const Ids& read, double p, std::vector<std::pair<double, Ids>>& found) {
-    for (const auto& [word, q] : next_words(read)) {
-        if (word == kEos) {
-            found.emplace_back(p * q, read);
-            continue;
-        }
-        Ids longer = read;
-        longer.push_back(word);
-        all_sentences(longer, p * q, found);
-    }
-}
+// Every sentence of the tree, with its probability, the most probable first.
 std::vector<std::pair<double, Ids>> all_sentences() {
     std::vector<std::pair<double, Ids>> found;
-    all_sentences({}, 1, found);
+    for (const auto& [first, p] : next_words({})) {
+        if (first == kEos)
+            found.push_back({p, {}});
+        else
+            for (const auto& [second, q] : next_words({first}))
+                found.push_back({p * q, second == kEos ? Ids{first} : Ids{first, second}});
+    }
     std::sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
     return found;
 }
 
 void tree(std::ostream& out) {
-    const auto last = [](const auto& branches, int32_t word) { return word == branches.rbegin()->first; };
-    const std::map<int32_t, double> begin = next_words({});
-    out << "<sos>\n" << std::left;
-    for (const auto& [first, p] : begin) {
-        out << (last(begin, first) ? "└ " : "├ ") << std::setw(8) << kWords[first] << p << '\n';
+    out << "<sos>\n";
+    for (const auto& [first, p] : next_words({})) {
+        out << (first == the ? "└ " : "├ ") << kit::left(kWords[first], 8) << p << '\n';
         if (first == kEos)
             continue;
-        const std::map<int32_t, double> then = next_words({first});
-        for (const auto& [second, q] : then)
-            out << (last(begin, first) ? "  " : "│ ") << (last(then, second) ? "└ " : "├ ") << std::setw(8)
-                << kWords[second] << std::setw(8) << q << "\"" << text({first, second}) << "\": " << p
-                << " · " << q << " = " << p * q << '\n';
+        for (const auto& [second, q] : next_words({first}))
+            out << (first == the ? "  " : "│ ") << (second == cat ? "└ " : "├ ")
+                << kit::left(kWords[second], 8) << kit::left(number(q), 8) << "\"" << text({first, second})
+                << "\": " << p << " · " << q << " = " << p * q << '\n';
     }
 }
 
 void searches(std::ostream& out) {
-    out << std::setprecision(3) << "greedy\n";
+    out << "greedy\n";
     Tree one(1, &out);
     const Hypothesis found = greedy(one, 5)[0];
-    out << "  finds \"" << text(found.ids) << "\", probability " << portable::exp(found.log_probability)
-        << "\n\nbeam 2\n";
+    out << "  finds \"" << text(found.ids) << "\", probability "
+        << number(portable::exp(found.log_probability)) << "\n\nbeam 2\n";
     Tree two(1, &out);
     const Hypothesis best = beam_search(two, {.beam = 2, .alpha = 0, .max_tokens = 5})[0][0];
-    out << "  finds \"" << text(best.ids) << "\", probability " << portable::exp(best.log_probability)
+    out << "  finds \"" << text(best.ids) << "\", probability " << number(portable::exp(best.log_probability))
         << '\n';
     claim(best.ids == all_sentences()[0].second && found.ids != best.ids,
           "a beam of 2 finds the best sentence, and greedy search does not");
@@ -159,12 +150,10 @@ void samples(std::ostream& out) {
     table(out, rows);
 }
 
-}  // namespace
+const Adds kHere({{"models.tree", Effort::quick, tree},
+                  {"models.searches", Effort::quick, searches},
+                  {"models.samples", Effort::quick, samples}});
 
-Computed search_part() {
-    return {.sections = {{"models.tree", Effort::quick, tree},
-                         {"models.searches", Effort::quick, searches},
-                         {"models.samples", Effort::quick, samples}}};
-}
+}  // namespace
 
 }  // namespace plaingrad::chapters

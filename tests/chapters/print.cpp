@@ -5,7 +5,6 @@
 #include <numeric>
 #include <ostream>
 
-#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::chapters {
@@ -43,6 +42,15 @@ std::string digits(double x, int n) {
     return formatted("%.*f", n - 1 - exponent, x);
 }
 
+std::string numbers(const autograd::Tensor& x) {
+    std::string text;
+    for (int64_t i = 0; i < x.numel(); ++i) {
+        const bool next_row = x.rank() == 2 && i % x.size(1) == 0;
+        text += (i == 0 ? "" : next_row ? "; " : " ") + number(value(x, i));
+    }
+    return text;
+}
+
 std::string vector_text(const autograd::Tensor& x, int decimals) {
     std::string text;
     for (const autograd::Real value : x.to_vector())
@@ -68,20 +76,8 @@ void table(std::ostream& out, const Rows& rows, const std::string& columns) {
     }
 }
 
-std::vector<std::string> labels(int64_t first, int64_t n) {
-    std::vector<std::string> all;
-    for (int64_t i = first; i < first + n; ++i)
-        all.push_back(std::to_string(i));
-    return all;
-}
-
-void check_peak(double speed, double peak) {
-    autograd::check(speed <= 1.05 * peak, "[peak] nothing is faster than the peak: ", speed, " of ", peak,
-                    "; measure again on a machine that does nothing else");
-}
-
 std::string share_of_peak(double speed, double peak) {
-    check_peak(speed, peak);
+    claim(speed <= 1.05 * peak, autograd::join("nothing is faster than the peak: ", speed, " of ", peak));
     return fixed(100 * speed / peak, 0) + " %";
 }
 

@@ -6,9 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "apps/kit/text.h"
 #include "autograd/tensor.h"
 
 namespace plaingrad::chapters {
+
+using kit::grouped;
+
+// Element i.
+inline double value(const autograd::Tensor& x, int64_t i = 0) { return static_cast<double>(x.data()[i]); }
 
 // 0.0123, 1.23, 12.3, 1230, 1.23e-05, 1.23e+07: `n` significant digits, which no difference between C
 // libraries reaches.
@@ -17,6 +23,8 @@ std::string digits(double x, int n = 3);
 std::string fixed(double x, int decimals = 2);
 // With as many decimals as needed, at most four: 0.25, 3.
 std::string number(double x);
+// "4 5; 10 11": the rows of a matrix.
+std::string numbers(const autograd::Tensor& x);
 // "(1.91, 1.65)"
 std::string vector_text(const autograd::Tensor& x, int decimals = 2);
 
@@ -27,13 +35,8 @@ using Rows = std::vector<std::vector<std::string>>;  // of a table; the first is
 // are numbers.
 void table(std::ostream& out, const Rows& rows, const std::string& columns = "");
 
-// n whole numbers from `first` on, as labels of the rows or columns of a heat map.
-std::vector<std::string> labels(int64_t first, int64_t n);
-
-// Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other programs
-// run.
-void check_peak(double speed, double peak);
-// "88 %", checked.
+// "88 %". Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other
+// programs run.
 std::string share_of_peak(double speed, double peak);
 
 // What the text says of the numbers. Throws Error if they say otherwise, so that a test fails before a reader

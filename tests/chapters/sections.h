@@ -35,15 +35,21 @@ struct Computed {
     std::vector<Figure> figures = {};
 };
 
-// The parts of a chapter, or all chapters, as one.
-Computed joined(const std::vector<Computed>& parts);
+// Of all files of this folder.
+inline Computed& computed() {
+    static Computed all;
+    return all;
+}
 
-// Each in the file of its name.
-Computed autograd_chapter();
-Computed kernels_chapter();
-Computed attention_chapter();
-Computed training_chapter();
-Computed models_chapter();
-Computed apps_chapter();
+// Adds to them what a file computes, before main begins:
+//
+//     const Adds kHere({{"nn.scale", Effort::quick, scale}});
+struct Adds {
+    explicit Adds(const std::vector<Section>& sections, const std::vector<Figure>& figures = {}) {
+        Computed& all = computed();
+        all.sections.insert(all.sections.end(), sections.begin(), sections.end());
+        all.figures.insert(all.figures.end(), figures.begin(), figures.end());
+    }
+};
 
 }  // namespace plaingrad::chapters

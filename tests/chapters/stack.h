@@ -7,7 +7,6 @@
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/chapters/experiment.h"
-#include "tests/chapters/nn.h"
 
 namespace plaingrad::chapters {
 
@@ -40,19 +39,9 @@ struct Layer {
 
 template <class F>
 Tensor around(Around how, const Tensor& x, const nn::Norm& norm, const F& f) {
-    switch (how) {
-        case Around::nothing:
-            return f(x);
-        case Around::norm:
-            return norm(f(x));
-        case Around::residual:
-            return x + f(x);
-        case Around::post:
-            return norm(x + f(x));
-        case Around::pre:
-            break;
-    }
-    return x + f(norm(x));
+    const Tensor y = f(how == Around::pre ? norm(x) : x);
+    const Tensor sum = how == Around::nothing || how == Around::norm ? y : x + y;
+    return how == Around::norm || how == Around::post ? norm(sum) : sum;
 }
 
 struct Stack {

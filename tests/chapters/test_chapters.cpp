@@ -5,27 +5,33 @@
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 #include "tests/chapters/command.h"
+#include "tests/chapters/print.h"
 #include "tests/chapters/prose.h"
 
-using namespace plaingrad;  // NOLINT
-using chapters::Effort;
+using namespace plaingrad;            // NOLINT
+using namespace plaingrad::chapters;  // NOLINT
 
-static tests::Result make_chapters(const std::string& options) {
-    const tests::Folder folder;
-    const std::string program = chapters::quoted(tests::environment("PLAINGRAD_CHAPTERS", "build/chapters")),
-                      log = folder / "log";
-    const std::string command =
-        tests::environment("PLAINGRAD_RUN", "") + " " + program + " --check " + options;
-    const int status = std::system((command + " >" + chapters::quoted(log) + " 2>&1").c_str());
-    return {status, tests::content(log), ""};
-}
+namespace {
 
-TEST_CASE("chapters quote, link and compute what is there now", "[chapters]") {
+std::string program() { return tests::environment("PLAINGRAD_CHAPTERS", "build/chapters"); }
+
+void check_chapters(const std::string& options) {
     if (autograd::kRealIsDouble)
         SKIP("the chapters' numbers are those of float");
-    const tests::Result result = make_chapters("--quick");
-    INFO(result.out);
-    CHECK(result.status == 0);
+    const tests::Folder folder;
+    const std::string log = folder / "log", run = tests::environment("PLAINGRAD_RUN", "");
+    const int status = std::system(
+        (run + " " + quoted(program()) + " --check " + options + " >" + quoted(log) + " 2>&1").c_str());
+    INFO(tests::content(log));
+    CHECK(status == 0);
+}
+
+}  // namespace
+
+TEST_CASE("chapters quote, link and compute what is there now", "[chapters]") { check_chapters("--quick"); }
+
+TEST_CASE("chapters: what has to train gives the numbers that they print", "[chapters][slow]") {
+    check_chapters("");
 }
 
 TEST_CASE("chapters: a page that cannot be written stays as it was", "[chapters]") {
@@ -40,127 +46,126 @@ TEST_CASE("chapters: a page that cannot be written stays as it was", "[chapters]
     std::string page = tests::content("nn/README.md");
     page.insert(page.find("-->\n", page.find("<!-- excerpt: ")) + 4, "stale\n");
     copy.write("nn/README.md", page);
-    const std::string program = fs::absolute(tests::environment("PLAINGRAD_CHAPTERS", "build/chapters"));
-    const tests::Result result = tests::run(program, {"--quick", "nn/README.md"},
+    const tests::Result result = tests::run(fs::absolute(program()), {"--quick", "nn/README.md"},
                                             {.folder = copy.path, .largest_file = page.size() / 2});
     CHECK(result.status == 1);
     CHECK(tests::one_line(result.err, "chapters: nn/README.md: cannot be written: File too large"));
     CHECK((tests::content(copy / "nn/README.md") == page));  // in parentheses, or both would be printed
 }
 
-TEST_CASE("chapters: what has to train gives the numbers that they print", "[chapters][slow]") {
-    if (autograd::kRealIsDouble)
-        SKIP("the chapters' numbers are those of float");
-    const tests::Result result = make_chapters("");
-    INFO(result.out);
-    CHECK(result.status == 0);
-}
-
-TEST_CASE("chapters: numbers of the prose", "[chapters]") {
-    using chapters::numbers_in;
-    CHECK(numbers_in("a loss of 2.30 after 1,024 steps, 3e-4 and -7.") ==
-          tests::Words{"2.30", "1024", "3e-4", "7"});
-    CHECK(numbers_in("float32, x86-64, d_2, 2nd, K1").empty());
-    CHECK(numbers_in("(3)·4/5 = 2.4, 10–20 %") == tests::Words{"3", "4", "5", "2.4", "10", "20"});
-
-    chapters::Prose prose;
-    prose.add("2. In §3.2.1 of [the 17 pages](a.md#L99 \"x = 5\") 64 <!-- 3 --> of 65, Ba et al. 2016", 8);
-    prose.add("```cpp", 9);
-    prose.add("int x = 66;", 10);
-    prose.add("```", 11);
-    prose.explain("64 17");
-    REQUIRE(prose.unexplained().size() == 1);
-    CHECK(prose.unexplained()[0].number == "65");
-    CHECK(prose.unexplained()[0].line == 8);
-}
-
 namespace {
 
-// A chapter with this text, in a folder of its own beside code.cpp.
-struct Small {
-    explicit Small(const std::string& text) {
-        folder.write("code.cpp", "int one() { return 1; }\n\n    int two() {\n        return 2;\n    }\n");
-        path = folder.write("README.md", text);
-    }
-    std::string filled(const chapters::Request& request = {}) const {
-        return chapters::fill(path, computed, request).text;
-    }
-    std::string error(const chapters::Request& request = {}) const {
-        try {
-            filled(request);
-        } catch (const autograd::Error& error) {
-            return error.what();
-        }
-        return "";
-    }
-
-    tests::Folder folder;
-    std::string path;
-    chapters::Computed computed = {
+// A page in a folder of its own, beside code.cpp and a drawing.
+Chapter filled(const std::string& text, const Request& request = {}) {
+    const tests::Folder folder;
+    folder.write("code.cpp", "int one() { return 1; }\n\n    int two() {\n        return 2;\n    }\n");
+    std::filesystem::create_directory(folder / "figures");
+    folder.write("figures/kept.svg",
+                 "<svg><desc>3 boxes</desc><text x='9'>4 of 5</text><text>6</text></svg>");
+    static const Computed computed = {
         {{"two", Effort::quick, [](std::ostream& out) { out << "| 2 |\n"; }},
          {"trained", Effort::training, [](std::ostream& out) { out << "loss 0.5  \n\n"; }},
          {"time", Effort::timed, [](std::ostream& out) { out << "7 ms\n"; }},
          {"broken", Effort::quick, [](std::ostream&) { throw std::out_of_range("no such row"); }}}};
-};
+    // Excerpts are found from the working directory, links from the page.
+    const std::string code = folder / "code.cpp";
+    std::string page = text;
+    for (std::size_t at; (at = page.find("CODE")) != std::string::npos;)
+        page.replace(at, 4, code);
+    Chapter chapter = fill(folder.write("README.md", page), computed, request);
+    for (std::size_t at; (at = chapter.text.find(code)) != std::string::npos;)
+        chapter.text.replace(at, code.size(), "CODE");
+    return chapter;
+}
 
 std::string block(const std::string& marker, const std::string& content) {
     return "<!-- " + marker + " -->\n" + content + "<!-- end -->\n";
 }
 
+const Request kQuick = {Effort::quick}, kTimes = {Effort::quick, true};
+
 }  // namespace
 
-TEST_CASE("chapters: a block is what its section prints", "[chapters]") {
-    const Small chapter(block("computed: two", "old\n") + block("computed: trained", "old\n") +
-                        block("timed: time", "old\n"));
-    CHECK(chapter.filled({Effort::quick}) == block("computed: two", "| 2 |\n") +
-                                                 block("computed: trained", "old\n") +
-                                                 block("timed: time", "old\n"));
-    CHECK(chapter.filled().find(block("computed: trained", "```text\nloss 0.5\n```\n")) != std::string::npos);
-    const std::string timed = chapter.filled({Effort::quick, true});
-    CHECK(timed.find("<!-- timed: time -->\nMeasured on: ") != std::string::npos);
-    CHECK(timed.ends_with(".\n\n```text\n7 ms\n```\n<!-- end -->\n"));
-    CHECK(chapter.filled({Effort::quick}).find("Measured") == std::string::npos);
-
-    CHECK(Small(block("computed: three", "")).error().ends_with(":1: no section is called 'three'"));
-    CHECK(Small(block("computed: time", "")).error().find("`timed`") != std::string::npos);
-    CHECK(Small(block("counted: two", "")).error().find("unknown kind 'counted'") != std::string::npos);
-    CHECK(Small("\n<!-- computed: two -->\n").error().ends_with(":2: no <!-- end --> follows"));
-}
-
-TEST_CASE("chapters: a block that stays empty is an error", "[chapters]") {
-    const Small trained(block("computed: trained", "")), timed(block("timed: time", ""));
-    CHECK(trained.error({Effort::quick}).ends_with(":1: this block is empty; `make chapters` fills it"));
-    CHECK(trained.error().empty());
-    CHECK(timed.error().ends_with(":1: this block is empty; `make chapters TIMES=1` fills it"));
-    CHECK(timed.error({Effort::quick, true}).empty());
-}
-
-TEST_CASE("chapters: any exception of a section names its line", "[chapters]") {
-    CHECK(Small("\n" + block("computed: broken", "")).error().ends_with("README.md:2: no such row"));
-}
-
-TEST_CASE("chapters: an excerpt is cut from a block's first line to its last", "[chapters]") {
-    const Small chapter("");
-    const std::string code = chapter.folder / "code.cpp";
-    const auto excerpt = [&](const std::string& words) {
-        return Small(block("excerpt: " + code + " " + words, "")).filled();
+TEST_CASE("chapters: blocks and links are filled", "[chapters]") {
+    const auto fills = [](const std::string& marker, const std::string& content,
+                          const Request& request = {}) {
+        INFO(marker);
+        CHECK(filled(block(marker, "old\n"), request).text == block(marker, content));
     };
-    CHECK(excerpt("\"two()\"").find("```cpp\nint two() {\n    return 2;\n}\n```\n<!-- end") !=
-          std::string::npos);
-    CHECK(excerpt("\"one()\"").find("```cpp\nint one() { return 1; }\n```\n") != std::string::npos);
-    CHECK(excerpt("\"two()\" \"return\"").find("```cpp\nint two() {\n    return 2;\n```\n") !=
-          std::string::npos);
-    CHECK(Small(block("excerpt: " + code + " \"int\"", "")).error().find("occurs in 2 lines") !=
-          std::string::npos);
-    CHECK(Small(block("excerpt: " + code + " \"three\"", "")).error().find("occurs in 0 lines") !=
-          std::string::npos);
+    fills("computed: two", "| 2 |\n");
+    fills("computed: trained", "```text\nloss 0.5\n```\n");
+    fills("computed: trained", "old\n", kQuick);
+    fills("timed: time", "old\n");
+    fills("measured: anything", "old\n");
+    fills("output: echo one two; echo three >&2", "```text\none two\n```\n");
+    fills("excerpt: CODE \"two()\"", "```cpp\nint two() {\n    return 2;\n}\n```\n");
+    fills("excerpt: CODE \"one()\"", "```cpp\nint one() { return 1; }\n```\n");
+    fills("excerpt: CODE \"two()\" \"return\"", "```cpp\nint two() {\n    return 2;\n```\n");
+    const std::string timed = filled(block("timed: time", "old\n"), kTimes).text;
+    CHECK(timed.starts_with("<!-- timed: time -->\nMeasured on: "));
+    CHECK(timed.ends_with(".\n\n```text\n7 ms\n```\n<!-- end -->\n"));
+    CHECK(filled("[a](code.cpp#L99 \"return 2\"), [b](code.cpp \"one()\"), [c](https://a.b/x#L1), [d](#e)\n")
+              .text ==
+          "[a](code.cpp#L4 \"return 2\"), [b](code.cpp#L1 \"one()\"), [c](https://a.b/x#L1), [d](#e)\n");
 }
 
-TEST_CASE("chapters: a link leads to the line with its title", "[chapters]") {
-    CHECK(Small("[a](code.cpp#L99 \"return 2\") and [b](code.cpp \"one()\")\n").filled() ==
-          "[a](code.cpp#L4 \"return 2\") and [b](code.cpp#L1 \"one()\")\n");
-    CHECK(Small("[a](code.cpp), [b](https://example.org/x#L1), [c](#heading)\n").error().empty());
-    CHECK(Small("[a](code.cpp#L4)\n").error().find("as a title") != std::string::npos);
-    CHECK(Small("[a](code.cpp \"int\")\n").error().find("occurs in 2 lines") != std::string::npos);
-    CHECK(Small("[a](none.cpp)\n").error().find("no file") != std::string::npos);
+TEST_CASE("chapters: each kind of fault is found, with its line", "[chapters]") {
+    const auto refused = [](const std::string& text, const std::string& message,
+                            const Request& request = {}) {
+        INFO(text);
+        try {
+            filled("\n" + text, request);
+            FAIL("nothing was found");
+        } catch (const autograd::Error& error) {
+            CHECK(tests::contains(error.what(), "README.md:2: "));
+            CHECK(tests::contains(error.what(), message));
+        }
+    };
+    refused(block("computed: three", ""), "no section is called 'three'");
+    refused(block("computed: broken", ""), "no such row");
+    refused(block("computed: time", ""), "`timed` is for sections that print times");
+    refused(block("counted: two", ""), "unknown kind 'counted'");
+    refused("<!-- computed: two -->\n", "no <!-- end --> follows");
+    refused(block("computed: trained", ""), "this block is empty; `make chapters` fills it", kQuick);
+    refused(block("timed: time", ""), "this block is empty; `make chapters TIMES=1` fills it");
+    refused(block("output: exit 3", ""), "'exit 3' ended with status 768; has `make` built it?");
+    refused(block("excerpt: CODE \"int\"", ""), "occurs in 2 lines");
+    refused(block("excerpt: CODE \"three\"", ""), "occurs in 0 lines");
+    refused("[a](code.cpp#L4)\n", "needs the text of its line as a title");
+    refused("[a](code.cpp \"int\")\n", "occurs in 2 lines");
+    refused("[a](none.cpp)\n", "there is no file");
+}
+
+TEST_CASE("chapters: a number that nothing computes is found, in prose and in a drawing", "[chapters]") {
+    CHECK(numbers_in(
+              "a loss of 2.30 after 1,024 steps, 3e-4 and -7, float32, x86-64, d_2, 2nd, (3)·4/5, 10–20 %") ==
+          tests::Words{"2.30", "1024", "3e-4", "7", "3", "4", "5", "10", "20"});
+    const Chapter chapter =
+        filled("2. In §3.2.1 of [the 17 pages](code.cpp) 2 <!-- 8 --> of 65, Ba et al. 2016\n" +
+               block("computed: two", "") + "```cpp\nint x = 66;\n```\n![](figures/kept.svg)\n");
+    std::string found;
+    for (const Found& number : chapter.unexplained)
+        found += number.number + " in line " + std::to_string(number.line) + "; ";
+    CHECK(found == "17 in line 1; 65 in line 1; 3 in line 7; 4 in line 7; 5 in line 7; ");
+    CHECK(chapter.used.back().ends_with("figures/kept.svg"));
+}
+
+TEST_CASE("chapters: how numbers and tables are printed", "[chapters]") {
+    for (const auto& [x, text] : std::vector<std::pair<double, const char*>>{{0.012345, "0.0123"},
+                                                                             {0.09996, "0.100"},
+                                                                             {-1.5, "-1.50"},
+                                                                             {999.6, "1000"},
+                                                                             {12345, "12300"},
+                                                                             {0.000123, "1.23e-04"},
+                                                                             {1234567, "1.23e+06"},
+                                                                             {0, "0"}})
+        CHECK(digits(x) == text);
+    CHECK(fixed(-0.001) == "0.00");
+    std::ostringstream out;
+    table(out, {{"a", "b"}, {"1", "2"}});
+    CHECK(out.str() == "| a | b |\n|---|---:|\n| 1 | 2 |\n");
+    CHECK_THROWS_AS(table(out, {{"a", "b"}, {"1"}}), autograd::Error);
+    CHECK_THROWS_AS(share_of_peak(53, 50), autograd::Error);
+    CHECK_THROWS_WITH(rows_of("a,b\n1,2\n1\n", "a,b"), "row 2 of the table has 1 values, not 2: 1");
+    CHECK_THROWS_WITH(rows_of("a,c\n1,2\n", "a,b"), "the table begins with 'a,c'; expected 'a,b'");
 }

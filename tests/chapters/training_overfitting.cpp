@@ -8,9 +8,9 @@
 #include "autograd/graph.h"
 #include "models/families/one_stack.h"
 #include "nn/optim.h"
-#include "tests/chapters/nn.h"
+#include "tests/chapters/experiment.h"
 #include "tests/chapters/print.h"
-#include "tests/chapters/stack.h"
+#include "tests/chapters/sections.h"
 #include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
@@ -134,45 +134,37 @@ const Curve& curve_of(const Setting& setting, uint64_t seed) {
 
 constexpr Setting kShort = {4000}, kDropout = {4000, 0.2}, kDecay = {4000, 0, 1};
 
-struct Losses {
-    std::vector<double> training, last, lowest, when;
-};
-Losses losses_of(const Setting& setting) {
-    Losses all;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        const Curve& curve = curve_of(setting, seed);
-        all.training.push_back(curve.training.back());
-        all.last.push_back(curve.validation.back());
-        all.lowest.push_back(curve.validation[curve.best()]);
-        all.when.push_back(curve.steps[curve.best()]);
-    }
-    return all;
-}
-
 void results(std::ostream& out) {
     Rows rows = {
         {"digits of text", "training loss", "validation loss", "lowest validation loss", "after step"}};
-    const auto row = [&](const std::string& name, const Setting& setting) {
-        const Losses l = losses_of(setting);
-        rows.push_back({name, fixed(mean_of(l.training)), of_seeds(l.last, 3), of_seeds(l.lowest, 3),
-                        join(l.when[0], ", ", l.when[1], ", ", l.when[2])});
-        return l;
+    struct Means {
+        double training, last, lowest;
     };
-    const Losses least = row("1000", {1000}), few = row("4000", kShort), more = row("16000", {16000}),
-                 most = row("64000", {64000}), dropout = row("4000, dropout 0.2", kDropout),
-                 decay = row("4000, weight decay 1", kDecay);
+    const auto row = [&](const std::string& name, const Setting& setting) -> Means {
+        std::vector<double> training, last, lowest;
+        std::string when;
+        for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+            const Curve& curve = curve_of(setting, seed);
+            training.push_back(curve.training.back());
+            last.push_back(curve.validation.back());
+            lowest.push_back(curve.validation[curve.best()]);
+            when += (seed > 1 ? ", " : "") + number(curve.steps[curve.best()]);
+        }
+        rows.push_back({name, fixed(mean_of(training)), of_seeds(last, 3), of_seeds(lowest, 3), when});
+        return {mean_of(training), mean_of(last), mean_of(lowest)};
+    };
+    const Means least = row("1000", {1000}), few = row("4000", kShort), most = row("64000", {64000}),
+                dropout = row("4000, dropout 0.2", kDropout), decay = row("4000, weight decay 1", kDecay);
     table(out, rows);
+    const double guess = portable::log(double{kDigits});
     out << "\nAfter " << kSteps << " steps of Adam at " << kRate
         << ". The lowest loss that is possible on new text is " << fixed(entropy()) << "; guessing gives ln "
-        << kDigits << " = " << fixed(portable::log(double{kDigits})) << ".\n";
-    claim(mean_of(least.training) < 0.6 * entropy() && mean_of(few.training) < entropy(),
-          "a training loss below the entropy is memory");
-    claim(mean_of(most.training) > entropy(), "a long text cannot be memorised in so many steps");
-    claim(mean_of(least.last) > portable::log(double{kDigits}), "memory is worse than a guess");
-    claim(mean_of(few.last) > mean_of(few.lowest) + 0.2, "the validation loss turns");
-    claim(mean_of(more.last) < mean_of(dropout.last), "more text helps most");
-    claim(mean_of(dropout.last) < mean_of(few.lowest) + 0.05, "dropout stops it");
-    claim(mean_of(decay.last) < mean_of(few.lowest) - 0.05, "weight decay does more than stop it");
+        << kDigits << " = " << fixed(guess) << ".\n";
+    claim(least.training < 0.6 * entropy() && few.training < entropy() && most.training > entropy(),
+          "a training loss below the entropy is memory, and a long text is not memorised in so many steps");
+    claim(least.last > guess && few.last > few.lowest + 0.2, "memory is worse than a guess");
+    claim(dropout.last < few.lowest + 0.05 && decay.last < few.lowest - 0.05,
+          "dropout stops it, and weight decay does more");
 }
 
 std::string draw() {
@@ -194,12 +186,10 @@ std::string draw() {
                         {chart});
 }
 
-}  // namespace
+const Adds kHere({{"nn.overfitting.text", Effort::quick, example},
+                  {"nn.overfitting", Effort::training, results}},
+                 {{"nn/figures/overfitting.svg", Effort::training, draw}});
 
-Computed training_overfitting() {
-    return {.sections = {{"nn.overfitting.text", Effort::quick, example},
-                         {"nn.overfitting", Effort::training, results}},
-            .figures = {{"nn/figures/overfitting.svg", Effort::training, draw}}};
-}
+}  // namespace
 
 }  // namespace plaingrad::chapters

@@ -1,36 +1,16 @@
-// Many machines: why the order of a sum matters, the tree, and what each process sends.
+// Many machines: the tree of sums, and what each process sends.
 #include <ostream>
 
-#include "autograd/base/random.h"
 #include "models/saved.h"
 #include "nn/parallel/data_parallel.h"
-#include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
+#include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
 
 using namespace autograd;
 
 namespace {
-
-// Eight numbers, added in three orders.
-void orders(std::ostream& out) {
-    std::vector<float> x;
-    for (uint64_t i = 0; i < 8; ++i)
-        x.push_back(static_cast<float>(Rng(22).normal(i)));
-    float forward = 0, backward = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-        forward += x[i];
-        backward += x[7 - i];
-    }
-    const float tree = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-    const auto exactly = [](float sum) { return fixed(static_cast<double>(sum), 7); };
-    table(out, {{"order", "sum of eight numbers"},
-                {"from the first to the last", exactly(forward)},
-                {"from the last to the first", exactly(backward)},
-                {"in pairs", exactly(tree)}});
-    claim(forward != backward && forward != tree && backward != tree, "each order has a sum of its own");
-}
 
 std::string in_words(const nn::PartSum& sum) {
     return sum.end - sum.begin == 1 ? std::to_string(sum.begin) : join(sum.begin, " to ", sum.end - 1);
@@ -77,12 +57,8 @@ void sent(std::ostream& out) {
     claim(nn::parameter_count(model) / 1'000'000 == 63, "the paper's base model has 63 million weights");
 }
 
-}  // namespace
+const Adds kHere({{"nn.machines.sums", Effort::quick, sums}, {"nn.machines.sent", Effort::quick, sent}});
 
-Computed training_parts() {
-    return {.sections = {{"nn.machines.order", Effort::quick, orders},
-                         {"nn.machines.sums", Effort::quick, sums},
-                         {"nn.machines.sent", Effort::quick, sent}}};
-}
+}  // namespace
 
 }  // namespace plaingrad::chapters

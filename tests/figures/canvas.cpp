@@ -34,24 +34,17 @@ std::string escaped(const std::string& text) {
 
 std::string place(double x, double y) { return join(number(x), " ", number(y)); }
 
-std::string rectangle(double x, double y, double width, double height) {
-    return join("M", number(x), " ", number(y), "h", number(width), "v", number(height), "h", number(-width),
-                "z");
-}
-
 double text_width(std::size_t columns) { return 8.0 * static_cast<double>(columns); }
 double text_width(const std::string& text) { return text_width(columns(text)); }
 
-void Canvas::text(double x, double y, const std::string& text, const std::string& style, double angle) {
-    const std::string at = join(" x='", number(x), "' y='", number(y), "'");
-    const std::string turn = join(" transform='rotate(", number(angle), " ", place(x, y), ")'");
+void Canvas::text(double x, double y, const std::string& text, const std::string& style) {
     if (!text.empty())
-        body_ += join("<text", at, angle == 0 ? "" : turn, style.empty() ? "" : join(" class='", style, "'"),
-                      ">", escaped(text), "</text>\n");
+        body_ += join("<text x='", number(x), "' y='", number(y), "'",
+                      style.empty() ? "" : join(" class='", style, "'"), ">", escaped(text), "</text>\n");
 }
 
-void Canvas::path(const std::string& shape, const std::string& style, const std::string& attributes) {
-    body_ += join("<path class='", style, "' ", attributes, "d='", shape, "'/>\n");
+void Canvas::path(const std::string& shape, const std::string& style) {
+    body_ += join("<path class='", style, "' d='", shape, "'/>\n");
 }
 
 std::string Canvas::page(const std::string& title, const std::string& description, double width,

@@ -1,10 +1,7 @@
-// Heat maps and line charts as SVG files, for the chapters and the museum. Any browser shows them, light or
-// dark as its reader likes it; they hold no script and no font, and the same numbers give the same bytes on
-// every machine. (Of the programs, those that draw have apps/kit/picture.h; and the page about a run draws
-// itself.)
+// Line charts as SVG files, for the chapters and the museum. Any browser shows them, light or dark as its
+// reader likes it; they hold no script and no font, and the same numbers give the same bytes on every
+// machine. (Of the programs, those that draw have apps/kit/picture.h; and the page about a run draws itself.)
 //
-//     const kit::HeatMap map = {.rows = {"5", "3"}, .columns = {"5", "3"}, .values = {0.9, 0.1, 0.4, 0.6}};
-//     std::ofstream("weights.svg") << figures::svg("Attention", "Each digit attends to itself.", {map});
 //     const figures::Axis step = {.name = "step"}, loss = {.name = "loss", .log = true};
 //     const figures::LineChart chart = {.x = step, .y = loss, .series = {{"Adam", adam}, {"ln V", {3.04}}}};
 //     std::ofstream("loss.svg") << figures::svg("Loss", "Adam soon beats guessing.", {chart});
@@ -14,11 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/picture.h"
-
 namespace plaingrad::figures {
-
-using kit::HeatMap;
 
 struct Axis {
     std::string name = {};
@@ -41,14 +34,11 @@ struct LineChart {
     std::vector<Series> series;  // seven have colours and dashes of their own
 };
 
-// The figure as an SVG file, 760 pixels wide or less: its title, and in a sentence what it shows, for those
-// who cannot see it. Several panels are small multiples, `across` of them side by side. Charts then share the
-// axes of the first panel, over the values of all, and a key to the series of the first; heat maps share the
-// first one's scale of colours. Throws Error if there is no panel, if a series has no point, if x and y, or
-// labels and values, do not match in number, if an axis has no value that it can show, and if a heat map's
-// low is not below its high.
-std::string svg(const std::string& title, const std::string& description, const std::vector<HeatMap>& panels,
-                int across = 1);
+// The figure as an SVG file, 760 pixels wide: its title, and in a sentence what it shows, for those who
+// cannot see it. Several panels are small multiples, `across` of them side by side: they share the axes of
+// the first panel, over the values of all, and a key to the series of the first. Throws Error if there is no
+// panel, if a series has no point, if x and y do not match in number, and if an axis has no value that it can
+// show.
 std::string svg(const std::string& title, const std::string& description,
                 const std::vector<LineChart>& panels, int across = 1);
 
