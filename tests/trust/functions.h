@@ -120,6 +120,9 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
 // below 2^-126, the distance of subnormal floats.
 namespace bound {
 
+constexpr double kFlat = autograd::kRealIsDouble ? 750 : 105;  // e^-x is 0 from here on
+constexpr double kTail = autograd::kRealIsDouble ? 22 : 11;    // and gelu_tanh(-x)
+
 inline double exact(double) { return 1e-9; }
 inline double rounded(double) { return 0.5 + 1e-6; }  // correctly; the reference itself is not exact
 inline double one(double) { return 1; }
@@ -130,11 +133,11 @@ inline double gelu(double x) { return x < -1 ? 6.6 : 4.1; }
 inline double silu(double) { return 3.5; }
 inline double gelu_slope(double x) { return x < -1 ? 7.2 : 4.1; }
 // On the left it is a power of e, and a relative error of the exponent is multiplied by it.
-inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.6 * std::fmin(-truth::two_u(x), 110) : 0); }
+inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.6 * std::fmin(-truth::two_u(x), kFlat) : 0); }
 // In x s (1 - s) the sigmoid's error is multiplied by x, until the sigmoid is 0 or 1.
-inline double silu_slope(double x) { return 3.5 + 1.5 * std::fmin(std::fabs(x), 105); }
+inline double silu_slope(double x) { return 3.5 + 1.5 * std::fmin(std::fabs(x), kFlat); }
 inline double gelu_tanh_slope(double x) {
-    const double a = std::fmin(std::fabs(x), 11);
+    const double a = std::fmin(std::fabs(x), kTail);
     return gelu_tanh(x) + 1.5 * a * truth::two_du(a);
 }
 
