@@ -147,11 +147,12 @@ private:
     }
     // Of the first column of op(b), and of some others, packed and read back.
     int64_t columns_differ(const Real* packed) const {
+        const auto& products = autograd::kernels::cpu().products(p_.precision);
         const int64_t n = p_.g.n, k = p_.g.k;
         int64_t wrong = 0;
         for (int64_t j = 0; j < n; j += 1 + n / 3) {
             std::vector<Real> column(static_cast<std::size_t>(k), kNothing);
-            autograd::kernels::cpu().products(p_.precision).unpack_column(p_.g, packed, j, column.data());
+            products.unpack_column(p_.g, packed, j, column.data());
             for (int64_t l = 0; l < k; ++l) {
                 const Real x = x_->b[static_cast<std::size_t>(l * n + j)];
                 wrong += !same(column[static_cast<std::size_t>(l)],

@@ -10,7 +10,7 @@
 #include <functional>
 #include <regex>
 
-#include "tests/autograd/values.h"
+#include "tests/autograd/kernels/attend.h"
 #include "tests/catch.h"
 #include "tests/reference.h"
 
@@ -115,33 +115,28 @@ void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
                     const Products& products = cpu().float32, Real growth = 0, int64_t d = 3) {
     const int64_t all = 2 * d;
     const double scale = 1 / std::sqrt(static_cast<double>(d));
-    const Reals q = numbers(queries * all, 1), v = numbers(keys * all, 3), dout = numbers(queries * all, 4);
-    Reals k = numbers(keys * all, 2);
-    for (std::size_t i = 0; i < k.size(); ++i)
-        k[i] *= 1 + growth * static_cast<Real>(i / at(all) / 512);
+    Attend r(2, queries, keys, d, static_cast<Real>(scale));
+    for (std::size_t i = 0; i < r.k.size(); ++i)
+        r.k[i] *= 1 + growth * static_cast<Real>(i / at(all) / 512);
     const int32_t count = static_cast<int32_t>(causal ? keys : keys - 1);
-    Attention a = {};
-    a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.q_row = a.kv_row = all;
-    a.scale = static_cast<Real>(scale);
-    a.mask.key_counts = &count, a.mask.causal = causal;
-    Reals out = room(queries * all), statistics = room(4 * queries), weights = room(2 * queries * keys);
-    Reals dq = numbers(queries * all, 5), dk = numbers(keys * all, 6), dv = numbers(keys * all, 7);
-    const Row dq0(dq.begin(), dq.end()), dk0(dk.begin(), dk.end()), dv0(dv.begin(), dv.end());
-    products.attention(a, q.data(), k.data(), v.data(), out.data(), weights.data(), statistics.data());
-    products.attention_backward(a, q.data(), k.data(), v.data(), out.data(), statistics.data(), dout.data(),
-                                {dq.data(), true}, {dk.data(), true}, {dv.data(), true});
+    r.a.mask = {.key_counts = &count, .causal = causal};
+    r.dq = numbers(queries * all, 5), r.dk = numbers(keys * all, 6), r.dv = numbers(keys * all, 7);
+    Row o(r.out.size()), w(at(queries * keys)), to_q(r.dq.begin(), r.dq.end()),
+        to_k(r.dk.begin(), r.dk.end()), to_v(r.dv.begin(), r.dv.end());
+    Reals weights = room(2 * queries * keys);
+    r.forward(products, weights.data());
+    r.backward(products, 7, 7);
     const auto row_dot = [&](const Reals& x, int64_t i, const Reals& y, int64_t j) {
         double sum = 0;
         for (int64_t n = d; n < all; ++n)
             sum += static_cast<double>(x[at(i * all + n)]) * static_cast<double>(y[at(j * all + n)]);
         return sum;
     };
-    Row o(out.size()), w(at(queries * keys)), to_q = dq0, to_k = dk0, to_v = dv0;
     for (int64_t t = 0; t < queries; ++t) {
         Row scores, dw;
         for (int64_t s = 0; s < (causal ? t + 1 + keys - queries : count); ++s) {
-            scores.push_back(row_dot(q, t, k, s) * scale);
-            dw.push_back(row_dot(dout, t, v, s));
+            scores.push_back(row_dot(r.q, t, r.k, s) * scale);
+            dw.push_back(row_dot(r.dout, t, r.v, s));
         }
         const Row weight = reference::softmax(scores);
         const double mean = dot(weight, dw);
@@ -149,10 +144,10 @@ void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
             const double p = weight[s], ds = p * (dw[s] - mean) * scale;
             w[at(t * keys) + s] = p;
             for (std::size_t i = at(d), iq = at(t * all); i < at(all); ++i) {
-                o[iq + i] += p * static_cast<double>(v[s * at(all) + i]);
-                to_q[iq + i] += ds * static_cast<double>(k[s * at(all) + i]);
-                to_k[s * at(all) + i] += ds * static_cast<double>(q[iq + i]);
-                to_v[s * at(all) + i] += p * static_cast<double>(dout[iq + i]);
+                o[iq + i] += p * static_cast<double>(r.v[s * at(all) + i]);
+                to_q[iq + i] += ds * static_cast<double>(r.k[s * at(all) + i]);
+                to_k[s * at(all) + i] += ds * static_cast<double>(r.q[iq + i]);
+                to_v[s * at(all) + i] += p * static_cast<double>(r.dout[iq + i]);
             }
         }
     }
@@ -164,7 +159,7 @@ void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
                 is.push_back(x[i]), expected.push_back(y[i]);
         b.add(is, expected);
     };
-    second_head(out, o), second_head(dq, to_q), second_head(dk, to_k), second_head(dv, to_v);
+    second_head(r.out, o), second_head(r.dq, to_q), second_head(r.dk, to_k), second_head(r.dv, to_v);
     b.add({weights.begin() + queries * keys, weights.end()}, w);
 }
 
@@ -352,18 +347,19 @@ const Case kCases[] = {
                          b.add(y, expected);
                      }
      }},
-    {"unary: sigmoid and its derivative",
+    {"unary: sigmoid, also in place, and its derivative",
      [](int64_t rows, int64_t n, Both& b) {
          const Reals x = numbers(rows * n, 1), dy = numbers(rows * n, 2);
-         Reals y = room(rows * n), dx = room(rows * n);
+         Reals y = room(rows * n), in_place = x, dx = room(rows * n);
          cpu().unary(Unary::sigmoid, rows * n, x.data(), y.data());
+         cpu().unary(Unary::sigmoid, rows * n, in_place.data(), in_place.data());
          cpu().unary_backward(Unary::sigmoid, rows * n, y.data(), dy.data(), {dx.data()});
          Row s, d;
          for (std::size_t i = 0; i < x.size(); ++i) {
              s.push_back(1 / (1 + std::exp(-static_cast<double>(x[i]))));
              d.push_back(s[i] * (1 - s[i]) * static_cast<double>(dy[i]));
          }
-         b.add(y, s), b.add(dx, d);
+         b.add(y, s), b.add(in_place, s), b.add(dx, d);
      }},
     {"dropout, residual: the kept ones are scaled, the same in both",
      [](int64_t rows, int64_t n, Both& b) {
@@ -531,7 +527,7 @@ TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the
             all += code(folder + file);
         return all;
     };
-    const std::string reference = text({"test_kernel_reference.cpp", "test_gemm.cpp"});
+    const std::string reference = text({"test_kernel_reference.cpp", "attend.h", "../../trust/operands.h"});
     const std::string bits = text({"calls_elementwise.cpp", "calls_rows.cpp", "calls_moving.cpp",
                                    "calls_attention.cpp", "calls_gemm.cpp"});
     const std::string clocks = code("tests/bench/bench_profile.cpp");

@@ -55,9 +55,6 @@ std::vector<Real> sweep(uint32_t stride) {
     return x;
 }
 
-// Two results are the same if their bits are; all NaNs are the same.
-bool same(Real a, Real b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
-
 // What each function promises in float. In double the reference is as coarse as the kernel.
 double tolerance(const Function& function, double x) {
     if (!kRealIsDouble)
@@ -107,7 +104,7 @@ TEST_CASE("functions and derivatives of 0, infinity and NaN", "[math]") {
             for (std::size_t i = 0; i < x.size(); ++i) {
                 const Real expected = i < 4 ? static_cast<Real>(function.at[i]) : kNan;
                 INFO(function.name << " of " << x[i] << ": " << y[i] << ", not " << expected << ", " << isa);
-                REQUIRE((!function.defined(x[i]) || same(y[i], expected)));
+                REQUIRE((!function.defined(x[i]) || same_or_nan(y[i], expected)));
             }
         }
         for (const Case& c : slopes) {
@@ -115,12 +112,12 @@ TEST_CASE("functions and derivatives of 0, infinity and NaN", "[math]") {
             Real dx = Real(-12345.5);
             cpu().unary_backward(c.f, 1, &c.x, &one, {&dx});
             INFO("derivative of " << static_cast<int>(c.f) << " at " << c.x << ": " << dx << ", " << isa);
-            REQUIRE((dx == c.slope || same(dx, c.slope)));
+            REQUIRE((dx == c.slope || same_or_nan(dx, c.slope)));
         }
         const Real tiny = std::numeric_limits<Real>::denorm_min();
         for (const Real number : {tiny, -tiny, Real(1e-20)})
-            REQUIRE(same(compute(Unary::tanh, number), number));
-        REQUIRE(same(compute(Unary::log, -tiny), kNan));
+            REQUIRE(same_or_nan(compute(Unary::tanh, number), number));
+        REQUIRE(same_or_nan(compute(Unary::log, -tiny), kNan));
     });
 }
 
@@ -154,7 +151,7 @@ TEST_CASE("tanh is odd to the bit", "[math]") {
         const std::vector<Real> y = compute(Unary::tanh, x), z = compute(Unary::tanh, negative);
         int wrong = 0;
         for (size_t i = 0; i < x.size(); ++i)
-            wrong += !same(y[i], -z[i]);
+            wrong += !same_or_nan(y[i], -z[i]);
         REQUIRE(wrong == 0);
     });
 }
@@ -185,7 +182,7 @@ TEST_CASE("functions have the same bits on every instruction set", "[math]") {
             }
             int wrong = 0;
             for (size_t i = 0; i < x.size(); ++i)
-                wrong += !same(here[i], y[i]) || !same(dx_here[i], dx[i]);
+                wrong += !same_or_nan(here[i], y[i]) || !same_or_nan(dx_here[i], dx[i]);
             INFO("function " << static_cast<int>(function) << ", against " << available()[0]);
             REQUIRE(wrong == 0);
         });
