@@ -3,7 +3,6 @@
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-#include "tests/nn/gradients.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
@@ -91,19 +90,6 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
     const Rotary none(2, 64, {.base = 500000});
     const Rotary linear(2, 64, {.base = 500000, .scaling = RotaryScaling::linear, .factor = 4});
     const Rotary llama3(2, 64, {.base = 500000, .scaling = RotaryScaling::llama3, .factor = 32});
-    int left = 0, divided = 0;
-    for (int64_t i = 0; i < 32; ++i) {
-        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
-                     turns = 8192 * f / 6.283185307179586;
-        CHECK(frequency(none, i) == Approx(f).epsilon(1e-4));
-        CHECK(frequency(linear, i) == Approx(f / 4).epsilon(1e-4));
-        const double kept = std::fmin(std::fmax((turns - 1) / 3, 0), 1);
-        CHECK(frequency(llama3, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
-        left += kept == 1;
-        divided += kept == 0;
-    }
-    CHECK((left > 10 && divided > 10 && left + divided < 32));
-    // The same with other bounds: 2 and 8 turns within 1,024 positions.
     const Rotary narrow(2, 64,
                         {.base = 500000,
                          .scaling = RotaryScaling::llama3,
@@ -111,12 +97,22 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
                          .low_frequency_factor = 2,
                          .high_frequency_factor = 8,
                          .original_length = 1024});
+    int left = 0, divided = 0;
     for (int64_t i = 0; i < 32; ++i) {
-        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
-                     turns = 1024 * f / 6.283185307179586;
-        const double kept = std::fmin(std::fmax((turns - 2) / 6, 0), 1);
-        CHECK(frequency(narrow, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
+        const double f = std::pow(500000.0, -static_cast<double>(i) / 32);
+        CHECK(frequency(none, i) == Approx(f).epsilon(1e-4));
+        CHECK(frequency(linear, i) == Approx(f / 4).epsilon(1e-4));
+        // What turns more than `high` times within `length` positions is left, less than `low` times divided.
+        const auto kept = [&](double length, double low, double high) {
+            return std::fmin(std::fmax((length * f / 6.283185307179586 - low) / (high - low), 0), 1);
+        };
+        const double usual = kept(8192, 1, 4), other = kept(1024, 2, 8);
+        CHECK(frequency(llama3, i) == Approx(usual * f + (1 - usual) * f / 32).epsilon(1e-4));
+        CHECK(frequency(narrow, i) == Approx(other * f + (1 - other) * f / 32).epsilon(1e-4));
+        left += usual == 1;
+        divided += usual == 0;
     }
+    CHECK((left > 10 && divided > 10 && left + divided < 32));
 }
 
 TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {
@@ -127,15 +123,4 @@ TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]"
         CHECK(layer(x, Mode::eval(), 3).same_memory(x));
         CHECK(contains(error_of([&] { layer(x, Mode::eval(), 4); }), "maximum length of 5"));
     }
-}
-
-TEST_CASE("gradients: attention with turned queries and keys", "[nn][rotary][gradcheck]") {
-    const MultiHeadAttention layer(5, 4, Rng(13), {.n_kv_heads = 2, .head_dim = 4, .bias = false});
-    const Rotary turns(9, 4, {.width = 2});
-    NamedParameter x = {"x", random({2, 5, 5}, 15)};
-    x.tensor.require_grad();
-    std::vector<NamedParameter> all = parameters(layer);
-    all.push_back(x);
-    const Pass pass = {.mask = Mask::key_counts({5, 3}).and_causal(), .mode = Mode::eval(), .rotary = &turns};
-    check_gradients("turned", all, [&] { return layer(x.tensor, pass); });
 }
