@@ -130,14 +130,6 @@ TEST_CASE("module: a clone computes and trains like the original, which leaves i
     }
 }
 
-TEST_CASE("module: moving a model moves its weights", "[nn][module]") {
-    Transformer model(small("paper"), Rng(1));
-    const std::vector<Real> before = values(parameters(model));
-    const Transformer moved = std::move(model);
-    CHECK(same_bits(values(parameters(moved)), before));
-    CHECK(moved.output.table->same_memory(moved.src_embedding.tokens.table));
-}
-
 TEST_CASE("module: values are copied only between modules with equal parameters, or not at all",
           "[nn][module]") {
     const Transformer a(small("blog"), Rng(1)), b(small("paper"), Rng(1)), wide(small("blog", 12), Rng(1));
