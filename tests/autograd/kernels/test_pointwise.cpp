@@ -23,30 +23,12 @@ static_assert(std::size(kBinary) == static_cast<size_t>(Binary::count));
 
 constexpr Loop4 dense(int64_t n) { return {{1, 1, 1, n}, {0, 0, 0, 1}, {0, 0, 0, 1}}; }
 
-Real operate(Binary operation, Real a, Real b) {
-    switch (operation) {
-        case Binary::add:
-            return a + b;
-        case Binary::sub:
-            return a - b;
-        case Binary::mul:
-            return a * b;
-        case Binary::div:
-            return a / b;
-        case Binary::max:
-            return std::isnan(a) || std::isnan(b) ? kNan : a > b ? a : b;
-        case Binary::less:
-            return a < b ? 1 : 0;
-        case Binary::equal:
-            return a == b ? 1 : 0;
-        case Binary::keep:
-            return b != 0 ? a : 0;
-        case Binary::drop:
-            return b != 0 ? 0 : a;
-        case Binary::count:
-            break;
-    }
-    return 0;
+Real operate(Binary f, Real a, Real b) {
+    const Real max = std::isnan(a) || std::isnan(b) ? kNan : a > b ? a : b;
+    const Real results[] = {a + b,       a - b,        a * b,          a / b,         max,
+                            Real(a < b), Real(a == b), b != 0 ? a : 0, b != 0 ? 0 : a};
+    static_assert(std::size(results) == static_cast<std::size_t>(Binary::count));
+    return results[static_cast<std::size_t>(f)];
 }
 
 // The definition of `binary`.
