@@ -7,6 +7,7 @@
 #include "nn/probe.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
+#include "tests/reference.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
@@ -20,38 +21,33 @@ struct Result {
 
 using Allowed = std::function<bool(int64_t b, int64_t t, int64_t s)>;
 
-// MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O, with loops, in double.
+// MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O, in double.
 Result by_definition(const CrossAttention& layer, const Tensor& query, const Tensor& memory,
                      const Allowed& allowed) {
-    const int64_t batch = query.size(0), queries = query.size(1), keys = memory.size(1), n = query.size(2);
-    const int64_t heads = layer.n_heads, d = n / heads;
+    const int64_t batch = query.size(0), n = query.size(2), heads = layer.n_heads, d = n / heads;
+    const auto T = static_cast<std::size_t>(query.size(1)), S = static_cast<std::size_t>(memory.size(1));
     const std::vector<Tensor> k_v = autograd::split(layer.kv_proj(memory), n, 2);
-    const std::vector<double> q = doubles(layer.q_proj(query)), k = doubles(k_v[0]), v = doubles(k_v[1]);
-    const auto at = [](const std::vector<double>& x, int64_t i) { return x[static_cast<std::size_t>(i)]; };
+    const Tensor q = layer.q_proj(query);
     Result r;
-    std::vector<Real> concatenated(static_cast<std::size_t>(batch * queries * n), 0);
+    std::vector<Tensor> sentences;
     for (int64_t b = 0; b < batch; ++b) {
+        std::vector<Tensor> outputs;
         for (int64_t h = 0; h < heads; ++h) {
-            for (int64_t t = 0; t < queries; ++t) {
-                std::vector<double> w;
-                double total = 0;
-                for (int64_t s = 0; s < keys; ++s) {
-                    double score = 0;
-                    for (int64_t i = h * d; i < (h + 1) * d; ++i)
-                        score += at(q, (b * queries + t) * n + i) * at(k, (b * keys + s) * n + i);
-                    w.push_back(allowed(b, t, s) ? std::exp(score / std::sqrt(static_cast<double>(d))) : 0);
-                    total += w.back();
-                }
-                for (int64_t s = 0; s < keys; ++s) {
-                    r.weights.push_back(total > 0 ? at(w, s) / total : 0);
-                    for (int64_t i = h * d; i < (h + 1) * d; ++i)
-                        concatenated[static_cast<std::size_t>((b * queries + t) * n + i)] +=
-                            static_cast<Real>(r.weights.back() * at(v, (b * keys + s) * n + i));
-                }
-            }
+            const auto head = [&](const Tensor& x) {
+                return doubles(autograd::slice(autograd::slice(x, 0, b, b + 1), 2, h * d, (h + 1) * d));
+            };
+            const auto D = static_cast<std::size_t>(d);
+            const reference::Row weights = reference::attention_weights(
+                head(q), head(k_v[0]), T, S, D, [&](std::size_t t, std::size_t s) {
+                    return allowed(b, static_cast<int64_t>(t), static_cast<int64_t>(s));
+                });
+            const reference::Row out = reference::matmul(weights, head(k_v[1]), T, S, D);
+            r.weights.insert(r.weights.end(), weights.begin(), weights.end());
+            outputs.push_back(Tensor::from({1, query.size(1), d}, std::vector<Real>(out.begin(), out.end())));
         }
+        sentences.push_back(autograd::concat(outputs, 2));
     }
-    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated)));
+    r.out = doubles(layer.out_proj(autograd::concat(sentences, 0)));
     return r;
 }
 

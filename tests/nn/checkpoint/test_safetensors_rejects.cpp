@@ -134,38 +134,39 @@ TEST_CASE("safetensors: a tensor with an invalid description", "[nn][checkpoint]
         refuses(header, reason, std::string(16, '\0'));
 }
 
-TEST_CASE("safetensors: sizes too large for memory", "[nn][checkpoint]") {
-    constexpr const char* kTooMany =
-        "tensor \"x\" of this shape and dtype must have 9223372036854775807 bytes";
-    refuses(tensor("I32", "[2,18446744073709551614]", "[0,16]"),
-            "must be a whole number from 0 to 9223372036854775807: got ", std::string(16, '\0'));
-    refuses(tensor("I32", "[2,9223372036854775807]", "[0,16]"), kTooMany, std::string(16, '\0'));
-    refuses(tensor("I32", "[9223372036854775807]", "[0,16]"), kTooMany, std::string(16, '\0'));
-    refuses(tensor("I64", "[4294967296,4294967296]", "[0,0]"),
-            kTooMany);                                                   // 2^64: wraps to 0
-    refuses(tensor("I64", "[2305843009213693952]", "[0,0]"), kTooMany);  // so does 2^61 * 8
-    refuses(tensor("I32", "[9223372036854775808]", "[0,0]"),
-            "must be a whole number from 0 to 9223372036854775807: got ");
-    refuses(tensor("U8", "[1]", "[0,99999999999999999999]"),
-            "must be a whole number from 0 to 9223372036854775807: got ", "a");
-    refuses(tensor("U8", "[9223372036854775807]", "[0,1]"), kTooMany, "a");
-    refuses(tensor("U8", "[9223372036854775807]", "[0,9223372036854775807]"), "the file is cut off", "a");
+TEST_CASE("safetensors: sizes too large for memory, and offsets with holes or a wrong end",
+          "[nn][checkpoint]") {
+    constexpr const char *kTooMany = "of this shape and dtype must have 9223372036854775807 bytes",
+                         *kWhole = "must be a whole number from 0 to 9223372036854775807: got ",
+                         *kWrongPlace = "from byte 0 on: its data_offsets are";
+    struct Row {
+        const char *dtype, *shape, *offsets, *reason;
+        std::size_t bytes = 0;
+    };
+    const Row table[] = {
+        {"I32", "[2,18446744073709551614]", "[0,16]", kWhole, 16},
+        {"I32", "[9223372036854775808]", "[0,0]", kWhole},
+        {"U8", "[1]", "[0,99999999999999999999]", kWhole, 1},
+        {"I32", "[2,9223372036854775807]", "[0,16]", kTooMany, 16},
+        {"I32", "[9223372036854775807]", "[0,16]", kTooMany, 16},
+        {"I64", "[4294967296,4294967296]", "[0,0]", kTooMany},  // 2^64: wraps to 0
+        {"I64", "[2305843009213693952]", "[0,0]", kTooMany},    // so does 2^61 * 8
+        {"U8", "[9223372036854775807]", "[0,1]", kTooMany, 1},
+        {"U8", "[9223372036854775807]", "[0,9223372036854775807]", "the file is cut off", 1},
+        {"I32", "[2,2]", "[0,4]", "tensor \"x\" of this shape and dtype must have 16 bytes", 4},
+        {"I32", "[2,2]", "[0,16]", "need 16 bytes after the header: there are 14; the file is cut", 14},
+        {"I32", "[2,2]", "[0,16]", "there are 18; the file is damaged, or something was added", 18},
+        {"U8", "[4]", "[0,16]", "must have 4 bytes from byte 0 on: its data_offsets are 0 to 16", 16},
+        {"U8", "[8]", "[8,16]", kWrongPlace, 16},
+        {"U8", "[8]", "[8,0]", kWrongPlace, 16},
+        {"U8", "[0]", "[1,0]", kWrongPlace}};
+    for (const Row& r : table)
+        refuses(tensor(r.dtype, r.shape, r.offsets), r.reason, std::string(r.bytes, '\0'));
 }
 
-TEST_CASE("safetensors: offsets with holes, overlaps, or a wrong end", "[nn][checkpoint]") {
+TEST_CASE("safetensors: several tensors with holes or overlaps", "[nn][checkpoint]") {
     const std::string data(16, '\0');
-    refuses(tensor("I32", "[2,2]", "[0,4]"), "tensor \"x\" of this shape and dtype must have 16 bytes",
-            data.substr(12));
-    refuses(tensor("I32", "[2,2]", "[0,16]"),
-            "the tensors need 16 bytes after the header: there are 14; the file is cut", data.substr(2));
-    refuses(tensor("I32", "[2,2]", "[0,16]"), "there are 18; the file is damaged, or something was added",
-            data + "ab");
     refuses("{}", "the tensors need 0 bytes after the header: there are 1", "a");
-    refuses(tensor("U8", "[4]", "[0,16]"), "must have 4 bytes from byte 0 on: its data_offsets are 0 to 16",
-            data);
-    refuses(tensor("U8", "[8]", "[8,16]"), "from byte 0 on: its data_offsets are", data);
-    refuses(tensor("U8", "[8]", "[8,0]"), "from byte 0 on: its data_offsets are", data);
-    refuses(tensor("U8", "[0]", "[1,0]"), "from byte 0 on: its data_offsets are");
     std::string ten = "{";
     for (char name = 'a'; name < 'a' + 10; ++name)
         ten += std::string(name == 'a' ? "" : ",") + "\"" + name + "\":" + entry("I32", "[2,2]", "[0,16]");
