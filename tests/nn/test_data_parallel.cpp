@@ -162,8 +162,9 @@ TEST_CASE("data parallel: each part of each batch draws other dropout, whichever
     CHECK(std::set<int64_t>(drawn[0].begin(), drawn[0].end()).size() == drawn[0].size());
 }
 
-// Texts, say, each of which is one term of the loss, however many tokens it has. With beta1 = beta2 = 0 and a
-// large eps, Adam's step is lr g / eps: it shows the gradient's size, which is clipped however a batch is cut.
+// Texts, say, each of which is one term of the loss, however many tokens it has. With beta1 = beta2 = 0 and
+// a large eps, Adam's step is lr g / eps: it shows the gradient's size, which is clipped however a batch is
+// cut.
 TEST_CASE("data parallel: batches and parts weigh as much as their terms, not their tokens", "[nn][team]") {
     for (const auto& [processes, parts] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 3)}) {
         CAPTURE(processes, parts);
@@ -307,8 +308,8 @@ TEST_CASE("data parallel: a model of several buckets, and buckets that no number
     CHECK(found[0][7 + 1000] == Approx(1001 * Real(3) / 7));
 }
 
-// One part of three has no rows, one parameter is not used at all, and one only in the first step: it does not
-// change any more, nor do its averages, and the step does not count. As with Adam alone.
+// One part of three has no rows, one parameter is not used at all, and one only in the first step: it does
+// not change any more, nor do its averages, and the step does not count. As with Adam alone.
 TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][team][bits]") {
     const auto run_with = [](int64_t processes, int64_t parts, int64_t empty) {
         return of_leader(processes, [&](Team& team) {

@@ -10,8 +10,6 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-double dot(const Tensor& x, const Tensor& y) { return static_cast<double>(autograd::sum(x * y).item()); }
-
 // The angle by which pair i is turned at position 1, from its cosine and sine.
 double frequency(const Rotary& r, int64_t i) {
     const int64_t width = r.turns.size(1);
@@ -57,19 +55,6 @@ TEST_CASE("rotary positions: an angle is rounded to a float, in double, too", "[
     }
     CHECK(worst < (autograd::kRealIsDouble ? 1e-12 : 1e-7));
     CHECK(from_exact > 3e-6);
-}
-
-TEST_CASE("rotary positions: q·k depends on the distance alone", "[nn][rotary]") {
-    const Rotary layer(500, 16, {});
-    const Tensor q = random({1, 1, 16}, 1), k = random({1, 1, 16}, 2);
-    const auto product = [&](int64_t of_q, int64_t of_k) {
-        return dot(layer(q, 1, of_q), layer(k, 1, of_k));
-    };
-    for (const int64_t distance : {0, 1, 7, 100})
-        for (const int64_t moved : {1, 50, 399})
-            CHECK(product(distance + moved, moved) == Approx(product(distance, 0)).margin(2e-4));
-    CHECK(std::abs(product(1, 0) - product(0, 1)) > 0.1);
-    CHECK(std::abs(product(3, 0) - product(0, 0)) > 0.1);
 }
 
 TEST_CASE("rotary positions: the memory of a temporary is reused, that of others never", "[nn][rotary]") {

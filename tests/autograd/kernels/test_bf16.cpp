@@ -1,7 +1,7 @@
-// The arithmetic of bfloat16 products (kernels/bf16.h): against the instruction that it is taken from, and
-// the same bits on every instruction set and machine, with numbers from all ranges. (Sizes and layouts of
-// the matrix product: test_gemm.cpp; of attention: test_bits.cpp. Rounding every kind of float:
-// test_math.cpp.)
+// The arithmetic of bfloat16 products (kernels/bf16.h): the same bits on every instruction set and machine,
+// with numbers from all ranges. One of the sets has the instruction VDPBF16PS, from which the definition is
+// taken. (Sizes and layouts of the matrix product: test_gemm.cpp; of attention: test_bits.cpp. Rounding every
+// kind of float: test_math.cpp.)
 #include <bit>
 #include <cstring>
 
@@ -10,10 +10,6 @@
 #include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
@@ -53,59 +49,6 @@ uint64_t hash_of(const std::vector<Real>& x, uint64_t hash) {
 }
 
 }  // namespace
-
-#if defined(__x86_64__)
-[[gnu::target("avx512f,avx512bf16")]] static void dot_pairs(const uint32_t* a, const uint32_t* b,
-                                                            float* sum) {
-    const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
-    __m512bh xs, ys;
-    std::memcpy(&xs, &x, sizeof xs), std::memcpy(&ys, &y, sizeof ys);
-    _mm512_storeu_ps(sum, _mm512_dpbf16_ps(_mm512_loadu_ps(sum), xs, ys));
-}
-
-TEST_CASE("bf16: VDPBF16PS computes what is defined", "[kernels][bf16]") {
-    if (!__builtin_cpu_supports("avx512bf16") || kRealIsDouble)
-        SKIP("the instruction is not here");
-    constexpr int kLanes = 16, kRounds = 250'000;
-    Words words{1};
-    const auto half = [](uint32_t word, bool odd) {
-        return static_cast<Real>(float_of(odd ? word & 0xffff0000u : word << 16));
-    };
-    int64_t wrong = 0, flushed = 0;
-    for (int round = 0; round < kRounds; ++round) {
-        uint32_t a[kLanes], b[kLanes];
-        float sum[kLanes], before[kLanes];
-        for (int i = 0; i < kLanes; ++i) {
-            a[i] = words.next(), b[i] = words.next();
-            uint32_t c = words.next();
-            if (round % 2 == 1) {  // sums near the smallest normal number
-                const uint32_t exponent = words.next() % 120 + 4,
-                               other = 127 - exponent + words.next() % 6 - 3;
-                a[i] = (a[i] & 0x807f807fu) | exponent << 7 | exponent << 23;
-                b[i] = (b[i] & 0x807f807fu) | other << 7 | other << 23;
-                c = (c & 0x80000000u) | 0x00800000u |
-                    (words.next() % 4 == 0 ? c & 0x007fffffu : words.next() % 3);
-            }
-            std::memcpy(&sum[i], &c, sizeof c);
-            before[i] = sum[i];
-        }
-        dot_pairs(a, b, sum);
-        for (int i = 0; i < kLanes; ++i) {
-            const auto zeroed = [](Real x) {
-                return std::abs(x) < Real(0x1p-126f) ? std::copysign(Real(0), x) : x;
-            };
-            Real expected = zeroed(before[i]);
-            for (const bool odd : {true, false})
-                expected = flushing_fma(zeroed(half(a[i], odd)), zeroed(half(b[i], odd)), expected);
-            const auto found = static_cast<Real>(sum[i]);
-            wrong += !same_or_nan(found, expected);
-            flushed += found == 0;
-        }
-    }
-    CHECK(wrong == 0);
-    CHECK(flushed > 10'000);
-}
-#endif
 
 // Sums of products in attention whose terms or results are subnormal: in tiles, under a pattern of pairs, and
 // of a single query. The factors of one product after the other are made small: those of q, k, v, dout.

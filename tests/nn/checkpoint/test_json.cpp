@@ -67,34 +67,34 @@ void refuses(const std::string& text, const std::string& reason) {
 // The right side was printed by Python 3 from json.loads(text), in the form of `rewritten`: the bits of a
 // number x are struct.unpack("<Q", struct.pack("<d", x)).
 TEST_CASE("json: values, compared with Python's", "[nn][checkpoint][json]") {
-    const std::pair<std::string, uint64_t> numbers[] = {{"0", 0u},
-                                                        {"-0", 9223372036854775808u},
-                                                        {"-0.0", 9223372036854775808u},
-                                                        {"1", 4607182418800017408u},
-                                                        {"-1", 13830554455654793216u},
-                                                        {"12345678901234567890", 4892433759222981601u},
-                                                        {"1.5", 4609434218613702656u},
-                                                        {"0.1", 4591870180066957722u},
-                                                        {"1e5", 4681608360884174848u},
-                                                        {"1E5", 4681608360884174848u},
-                                                        {"1e+5", 4681608360884174848u},
-                                                        {"1e-5", 4532020583610935537u},
-                                                        {"1.5E-05", 4534972062662729065u},
-                                                        {"10000.0", 4666723172467343360u},
-                                                        {"1e-12", 4427486594234968593u},
-                                                        {"1e22", 4936209963552724370u},
-                                                        {"1e23", 4950912855330343670u},
-                                                        {"123456789.123456789", 4728057454355442549u},
-                                                        {"4.9e-324", 1u},
-                                                        {"2.2250738585072014e-308", 4503599627370496u},
-                                                        {"1.7976931348623157e308", 9218868437227405311u},
-                                                        {"1e-400", 0u},
-                                                        {"0.30000000000000004", 4599075939470750516u},
-                                                        {"9007199254740993", 4845873199050653696u},
-                                                        {"5e-06", 4527516983983565041u}};
-    for (const auto& [text, bits] : numbers) {
-        INFO(text);
-        CHECK(rewritten(parsed(text)) == std::to_string(bits));
+    for (const std::string text : {"0",
+                                   "-0",
+                                   "-0.0",
+                                   "1",
+                                   "-1",
+                                   "12345678901234567890",
+                                   "1.5",
+                                   "0.1",
+                                   "1e5",
+                                   "1E5",
+                                   "1e+5",
+                                   "1e-5",
+                                   "1.5E-05",
+                                   "10000.0",
+                                   "1e-12",
+                                   "1e22",
+                                   "1e23",
+                                   "123456789.123456789",
+                                   "4.9e-324",
+                                   "2.2250738585072014e-308",
+                                   "1.7976931348623157e308",
+                                   "1e-400",
+                                   "0.30000000000000004",
+                                   "9007199254740993",
+                                   "5e-06"}) {
+        INFO(text);  // numbers as the C library reads them, which rounds correctly
+        CHECK(std::bit_cast<uint64_t>(parsed(text).real()) ==
+              std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr)));
     }
     const std::pair<std::string, std::string> table[] = {
         {"null", "null"},
@@ -140,9 +140,7 @@ TEST_CASE("json: whole numbers", "[nn][checkpoint][json]") {
     const auto count = [](const std::string& text, int64_t most = INT64_MAX) {
         return parsed(text).count(most);
     };
-    CHECK(integer(" 0") == 0);
-    CHECK(integer("-0") == 0);
-    CHECK(integer("-12") == -12);
+    CHECK((integer(" 0") == 0 && integer("-0") == 0 && integer("-12") == -12));
     CHECK(integer("9223372036854775807") == INT64_MAX);
     CHECK(integer("-9223372036854775808") == INT64_MIN);
     CHECK(count("9223372036854775807") == INT64_MAX);
@@ -259,14 +257,8 @@ TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
         'a' a /**/1 1// # {a:1} {1:1} {'a':1} {"a"} {"a":} {"a":1,} {,} {"a":1_"b":2} {"a"_1} {"a":1 {"a":1,
         {"a": {"a" {"a {" { } {] {"a":1] {"a":[} [ ] [} [1 [1, [1,] [,1] [,] [1_2] [1,,2] [1;2] [[1] [1]]
         {}{} [][] 1_2 "a""b" 1, ,1 : \u0031 "a"_b" 0x10 1f 1a)");
-    std::vector<std::string> all = {"\xef\xbb\xbf{}",
-                                    "\v1",
-                                    "\f1",
-                                    "1\xc2\xa0",
-                                    "\xe2\x80\xa8"
-                                    "1",
-                                    "1_000",
-                                    "١"};
+    std::vector<std::string> all = {"\xef\xbb\xbf{}", "\v1", "\f1", "1\xc2\xa0", "1_000", "١"};
+    all.push_back(std::string("\xe2\x80\xa8") + "1");
     for (std::string wrong; wrong_ones >> wrong; all.push_back(wrong))
         std::replace(wrong.begin(), wrong.end(), '_', ' ');
     CHECK(all.size() > 60);
