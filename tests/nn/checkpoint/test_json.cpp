@@ -381,35 +381,11 @@ TEST_CASE("json: files", "[nn][checkpoint][json]") {
     CHECK(contains(error_of([&] { Json::open(path); }), ": byte 0: expected a value"));
 }
 
-// A fuzzer of a few lines: what comes out is a value or one line, and never a crash (under a sanitizer, too).
-TEST_CASE("json: mutations of a text are read or refused", "[nn][checkpoint][json]") {
+// (Changed in other ways, it is read or refused by the fuzzer's targets: tests/fuzz.)
+TEST_CASE("json: cut off anywhere, a text is refused", "[nn][checkpoint][json]") {
     const std::string whole = R"({"n_embd": 768, "eps": -1.5e-05, "a": [true, false, null, [], {}],)"
                               R"("s": "\u00e9\ud83d\ude00\n\"é😀", "o": {"p": {"q": "r"}}})";
     REQUIRE(complaint_about(whole) == "");
-    const std::string pieces = "{}[]\",:\\u0eE+-.19tfn \x80\xc3";
-    const autograd::Rng rng(1);
-    uint64_t i = 0;
-    const auto below = [&](std::size_t n) {
-        return static_cast<std::size_t>(rng.uniform(i++) * static_cast<double>(n));
-    };
-    int refused = 0;
-    for (int round = 0; round < 20'000; ++round) {
-        std::string text = whole;
-        for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-            const std::size_t at = below(text.size()), length = below(8), kind = below(3);
-            if (kind == 0)
-                text.erase(at, length);
-            else if (kind == 1)
-                text.insert(at, 1, pieces[below(pieces.size())]);
-            else
-                text.insert(below(text.size()), text.substr(at, length));
-            text += text.empty() ? " " : "";
-        }
-        const std::string error = complaint_about(text);
-        refused += error.empty() ? 0 : 1;
-        CHECK((error.empty() || error.starts_with("f.json: byte ")));
-    }
-    CHECK((refused > 10'000 && refused < 20'000));
     for (std::size_t length = 0; length < whole.size(); ++length)
-        CHECK(complaint_about(whole.substr(0, length)) != "");
+        CHECK(complaint_about(whole.substr(0, length)).starts_with("f.json: byte "));
 }
