@@ -253,6 +253,7 @@ TEST_CASE("json: written", "[nn][checkpoint][json]") {
 TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
     refuses("", "byte 0: expected a value, found the end");
     refuses(" \n", "byte 2: expected a value, found the end");
+    // With _ for a blank.
     std::istringstream wrong_ones(R"(nul nulll True None tru falsee truefalse NaN Infinity -Infinity undefined
         'a' a /**/1 1// # {a:1} {1:1} {'a':1} {"a"} {"a":} {"a":1,} {,} {"a":1_"b":2} {"a"_1} {"a":1 {"a":1,
         {"a": {"a" {"a {" { } {] {"a":1] {"a":[} [ ] [} [1 [1, [1,] [,1] [,] [1_2] [1,,2] [1;2] [[1] [1]]
