@@ -81,6 +81,7 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
                 const Result expected = by_definition(layer, query, memory, r.allowed);
                 CHECK(out.shape() == query.shape());
                 CHECK(weights.shape() == Shape({2, heads, 5, 7}));
+                CHECK_FALSE(weights.needs_grad());
                 CHECK(worst_error(out, expected.out) < 1e-5);
                 CHECK(worst_error(weights, expected.weights) < 1e-5);
                 CHECK(

@@ -126,6 +126,7 @@ TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][lay
     CHECK(layer.max_length == 100);
     const Tensor table = layer(Tensor::zeros({2, 100, 6}), Mode::eval());
     CHECK(table.shape() == Shape({2, 100, 6}));
+    CHECK(same_bits(layer.encodings(), autograd::reshape(autograd::slice(table, 0, 0, 1), {100, 6})));
     for (const int64_t position : {0, 1, 2, 17, 99}) {
         for (int64_t i = 0; i < 3; ++i) {
             const double angle =
