@@ -99,21 +99,28 @@ inline Row transpose(const Row& x, std::size_t rows, std::size_t columns) {
     return y;
 }
 
-// One head: q (T, D), k and v (S, D). A query that may see no key gives zeros.
-inline Row attention(const Row& q, const Row& k, const Row& v, std::size_t T, std::size_t S, std::size_t D,
-                     const std::function<bool(std::size_t t, std::size_t s)>& allowed) {
-    const Row scores = matmul(q, transpose(k, S, D), T, D, S);
-    Row weights(T * S);
+using Allowed = std::function<bool(std::size_t t, std::size_t s)>;
+
+// The weights of one head, (T, S): q (T, D), k (S, D). A query that may see no key gives zeros.
+inline Row attention_weights(const Row& q, const Row& k, std::size_t T, std::size_t S, std::size_t D,
+                             const Allowed& allowed) {
+    Row weights = matmul(q, transpose(k, S, D), T, D, S);
     for (std::size_t t = 0; t < T; ++t) {
         Row row;
         for (std::size_t s = 0; s < S; ++s)
             if (allowed(t, s))
-                row.push_back(scores[t * S + s] / std::sqrt(static_cast<double>(D)));
+                row.push_back(weights[t * S + s] / std::sqrt(static_cast<double>(D)));
         row = softmax(row);
         for (std::size_t s = 0, next = 0; s < S; ++s)
             weights[t * S + s] = allowed(t, s) ? row[next++] : 0;
     }
-    return matmul(weights, v, T, S, D);
+    return weights;
+}
+
+// One head: q (T, D), k and v (S, D).
+inline Row attention(const Row& q, const Row& k, const Row& v, std::size_t T, std::size_t S, std::size_t D,
+                     const Allowed& allowed) {
+    return matmul(attention_weights(q, k, T, S, D, allowed), v, T, S, D);
 }
 
 }  // namespace plaingrad::reference

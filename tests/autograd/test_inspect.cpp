@@ -52,29 +52,34 @@ std::string step_error(const models::Transformer& model) {
 }  // namespace
 
 TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
+    const auto all = [](std::initializer_list<double> values) {
+        std::vector<Real> x;
+        for (const double value : values)
+            x.push_back(static_cast<Real>(value));
+        return printed(Tensor::from({std::ssize(x)}, x));
+    };
+    const double nan = static_cast<double>(kNan);
     CHECK(printed(Tensor(3)) == "3.  ()");
-    CHECK(printed(Tensor::from({3}, {1, 20, -3})) == "[ 1., 20., -3.]  (3)");
+    CHECK(all({1, 20, -3}) == "[ 1., 20., -3.]  (3)");
     CHECK(printed(Tensor::from({2, 2}, {1, Real(2.5), -3, 100})) ==
           "[[  1.0000,   2.5000],\n [ -3.0000, 100.0000]]  (2, 2)");
-    CHECK(printed(Tensor::from({2}, {Real(0.5), 2000})) == "[5.0000e-01, 2.0000e+03]  (2)");
-    CHECK(printed(Tensor::from({3}, {kNan, Real(0.5), 2})) == "[   nan, 0.5000, 2.0000]  (3)");
-    CHECK(printed(Tensor::from({2}, {Real(1e-5), 0})) == "[1.0000e-05, 0.0000e+00]  (2)");
+    CHECK(all({0.5, 2000}) == "[5.0000e-01, 2.0000e+03]  (2)");
+    CHECK(all({nan, 0.5, 2}) == "[   nan, 0.5000, 2.0000]  (3)");
+    CHECK(all({1e-5, 0}) == "[1.0000e-05, 0.0000e+00]  (2)");
     // Negative numbers are as large as they are far from 0.
-    CHECK(printed(Tensor::from({2}, {Real(-2000.5), Real(0.5)})) == "[-2.0005e+03,  5.0000e-01]  (2)");
-    CHECK(printed(Tensor::from({2}, {Real(-1e-5), 2})) == "[-1.0000e-05,  2.0000e+00]  (2)");
-    CHECK(printed(Tensor::from({2}, {-1000, Real(-0.5)})) == "[-1.0000e+03, -5.0000e-01]  (2)");
-    CHECK(printed(Tensor::from({1}, {Real(-1e9)})) == "[-1.0000e+09]  (1)");
-    CHECK(printed(Tensor::from({1}, {Real(-1e8)})) == "[-100000000.]  (1)");
-    CHECK(printed(Tensor::from({3}, {kNan, -std::numeric_limits<Real>::infinity(), 1})) ==
-          "[ nan, -inf,   1.]  (3)");
+    CHECK(all({-2000.5, 0.5}) == "[-2.0005e+03,  5.0000e-01]  (2)");
+    CHECK(all({-1e-5, 2}) == "[-1.0000e-05,  2.0000e+00]  (2)");
+    CHECK(all({-1000, -0.5}) == "[-1.0000e+03, -5.0000e-01]  (2)");
+    CHECK(all({-1e9}) == "[-1.0000e+09]  (1)");
+    CHECK(all({-1e8}) == "[-100000000.]  (1)");
+    CHECK(all({nan, -HUGE_VAL, 1}) == "[ nan, -inf,   1.]  (3)");
     // A NaN has no sign, though 0 / 0 gives it one on some processors.
-    CHECK(printed(Tensor::from({2}, {std::copysign(kNan, Real(-1)), 1})) == "[nan,  1.]  (2)");
+    CHECK(all({std::copysign(nan, -1), 1}) == "[nan,  1.]  (2)");
     CHECK(printed(Tensor::arange(8).with_shape({2, 2, 2})) ==
           "[[[0., 1.],\n  [2., 3.]],\n\n [[4., 5.],\n  [6., 7.]]]  (2, 2, 2)");
-    CHECK(printed(-Tensor::zeros({2})) == "[-0., -0.]  (2)");
-    CHECK(printed(Tensor::from({2}, {Real(-0.0), Real(0.5)})) == "[-0.0000,  0.5000]  (2)");
-    if (autograd::kRealIsDouble)
-        CHECK(printed(Tensor::from({2}, {Real(1e-300), 1})) == "[1.0000e-300,   1.0000e+00]  (2)");
+    CHECK(all({-0.0, -0.0}) == "[-0., -0.]  (2)");
+    CHECK(all({-0.0, 0.5}) == "[-0.0000,  0.5000]  (2)");
+    CHECK((!autograd::kRealIsDouble || all({1e-300, 1}) == "[1.0000e-300,  1.0000e+00]  (2)"));
     CHECK(printed(Tensor::zeros({2, 0})) == "[[],\n []]  (2, 0)");
     CHECK(printed(Tensor()) == "[empty tensor]");
     CHECK(printed(Tensor::arange(1001)) == "[   0.,    1.,    2., ...,  998.,  999., 1000.]  (1001)");
@@ -124,43 +129,35 @@ TEST_CASE("print_graph: ops, shapes, numbers, each node once", "[graph][print]")
 }
 
 TEST_CASE("NanGuard: names the op and its inputs", "[graph][nan]") {
+    const auto error = [](const auto& f) {
+        return error_of([&] {
+            const NanGuard guard;
+            f();
+        });
+    };
     const Tensor x = leaf(Tensor::from({2}, {-1, 4}));
-    const auto forward = [&] {
-        const NanGuard guard;
-        return autograd::log(x) + Real(1);
-    };
-    CHECK(contains(error_of(forward), "[NanGuard] log: element 0 of the output (2) is "));
-    const auto given = [&] {
-        const NanGuard guard;
-        return x / Tensor::from({2}, {1, kNan});
-    };
-    CHECK(contains(error_of(given), "div: element 1 of the output (2) is "));
-    CHECK(contains(error_of(given), "so is element 1 of an input (2)"));
-    // An op in place: its input is no longer there.
-    const auto in_place = [] {
-        const NanGuard guard;
+    CHECK(contains(error([&] { autograd::log(x) + Real(1); }),
+                   "[NanGuard] log: element 0 of the output (2) is "));
+    const std::string given = error([&] { x / Tensor::from({2}, {1, kNan}); });
+    CHECK(contains(given, "div: element 1 of the output (2) is "));
+    CHECK(contains(given, "so is element 1 of an input (2)"));
+    const std::string turned = error([] {  // in place: its input is no longer there
         const NoGrad no_grad;
-        Tensor huge = Tensor::full({1, 1, 16}, Real(3e38));
+        Tensor huge = Tensor::full({1, 1, 16}, std::numeric_limits<Real>::max());
         rotary(std::move(huge), Tensor::full({1, 16}, Real(0.7071)), {.head_dim = 16});
-    };
-    const std::string turned = error_of(in_place);
+    });
     CHECK(contains(turned, "[NanGuard] rotary: element "));
     CHECK_FALSE(contains(turned, "so is element"));
     // The square root's slope at 0 is infinite.
-    const auto backward = [] {
-        const NanGuard guard;
-        const Tensor zero = leaf(Tensor::zeros({3}));
-        sum(autograd::sqrt(zero) * Real(2)).backward();
-    };
-    CHECK(error_of(backward) == "[NanGuard] backward of sqrt: element 0 of the gradient of leaf (3) is inf");
+    CHECK(error([] { sum(autograd::sqrt(leaf(Tensor::zeros({3}))) * Real(2)).backward(); }) ==
+          "[NanGuard] backward of sqrt: element 0 of the gradient of leaf (3) is inf");
     // x / y: the slope of y is -x / y^2; that of x, the first input, is finite.
-    const auto second = [] {
-        const NanGuard guard;
+    const std::string second = error([] {
         const Tensor numerator = leaf(Tensor::full({2}, kRealIsDouble ? Real(1e200) : Real(1e20)));
         const Tensor denominator = leaf(Tensor::full({2}, kRealIsDouble ? Real(1e-100) : Real(1e-10)));
         sum(numerator / denominator).backward();
-    };
-    CHECK(error_of(second) == "[NanGuard] backward of div: element 0 of the gradient of leaf (2) is -inf");
+    });
+    CHECK(second == "[NanGuard] backward of div: element 0 of the gradient of leaf (2) is -inf");
     CHECK(autograd::log(x).numel() == 2);  // no guard, no error
 }
 

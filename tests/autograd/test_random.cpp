@@ -5,7 +5,6 @@
 #include <limits>
 #include <set>
 
-#include "autograd/ops.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -193,40 +192,4 @@ TEST_CASE("random: a permutation is valid, and every one occurs", "[random]") {
     }
     for (const int count : counts)
         CHECK(std::abs(count - 1000) <= 4 * 29);
-}
-
-// What layers and steps use: forks of one seed.
-TEST_CASE("random: dropout masks of different forks are uncorrelated, at the right rate",
-          "[random][dropout]") {
-    const double p = 0.3, n = 30000;
-    const auto mask = [&](const Rng& rng) {
-        std::vector<Real> y =
-            dropout(Tensor::full({static_cast<int64_t>(n)}, 1), static_cast<Real>(p), rng).to_vector();
-        for (Real& value : y)
-            value = value > 0;
-        return y;
-    };
-    const Rng rng(7);
-    std::vector<std::vector<Real>> masks;
-    for (uint64_t i = 0; i < 4; ++i) {
-        masks.push_back(mask(rng.fork("layer").fork(i)));
-        masks.push_back(mask(rng.fork("step").fork(i).fork("layer")));
-        masks.push_back(mask(Rng(i)));
-    }
-    for (std::size_t a = 0; a < masks.size(); ++a) {
-        double kept = 0;
-        for (const Real value : masks[a])
-            kept += static_cast<double>(value);
-        CHECK(std::abs(kept - (1 - p) * n) <= 4 * std::sqrt(p * (1 - p) * n));
-        for (std::size_t b = 0; b < a; ++b) {
-            for (const std::size_t shift : std::vector<std::size_t>{0, 1, 16}) {
-                double sum = 0;
-                for (std::size_t i = 0; i + shift < masks[a].size(); ++i)
-                    sum += (static_cast<double>(masks[a][i + shift]) - (1 - p)) *
-                           (static_cast<double>(masks[b][i]) - (1 - p));
-                CHECK(std::abs(sum) <=
-                      4.5 * p * (1 - p) * std::sqrt(n));  // among 198, one above 4 would be no surprise
-            }
-        }
-    }
 }

@@ -16,6 +16,9 @@ namespace {
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
+// The message of an expression's Error.
+#define ERROR_OF(expression) error_of([&] { static_cast<void>(expression); })
+
 struct Failing {
     std::string error;
     std::vector<std::string> parts;  // the first begins the line
@@ -37,22 +40,14 @@ void check_errors(const std::vector<Failing>& cases) {
 
 TEST_CASE("shape: sizes, dimensions from both ends, text", "[shape]") {
     const Shape s = {2, 3, 5};
-    CHECK(s.rank() == 3);
-    CHECK(s.numel() == 30);
-    CHECK(s[0] == 2);
-    CHECK(s[-1] == 5);
-    CHECK(s[-3] == 2);
-    CHECK(s.index(-1) == 2);
+    CHECK((s.rank() == 3 && s.numel() == 30));
+    CHECK((s[0] == 2 && s[-1] == 5 && s[-3] == 2 && s.index(-1) == 2));
     CHECK(s.with(1, 7) == Shape{2, 7, 5});
     CHECK(s.with(-1, 0).numel() == 0);
-    CHECK(s.without(0) == Shape{3, 5});
-    CHECK(s.without(-1) == Shape{2, 3});
-    CHECK(s == Shape{2, 3, 5});
-    CHECK(!(s == Shape{2, 3}));
-    CHECK(!(s == Shape{2, 5, 3}));
+    CHECK((s.without(0) == Shape{3, 5} && s.without(-1) == Shape{2, 3}));
+    CHECK((s == Shape{2, 3, 5} && !(s == Shape{2, 3}) && !(s == Shape{2, 5, 3})));
     CHECK(!(Shape{} == Shape{1}));
-    CHECK(Shape{}.numel() == 1);
-    CHECK(Shape{}.rank() == 0);
+    CHECK((Shape{}.numel() == 1 && Shape{}.rank() == 0));
     CHECK(Shape{4}.without(0) == Shape{});
     CHECK(std::vector<int64_t>(s.begin(), s.end()) == std::vector<int64_t>{2, 3, 5});
     CHECK(join(s) == "(2, 3, 5)");
@@ -63,38 +58,17 @@ TEST_CASE("shape: sizes, dimensions from both ends, text", "[shape]") {
 
 TEST_CASE("shape: errors", "[shape][errors]") {
     check_errors({
-        {error_of([] {
-             Shape({1, 2, 3, 4, 5});
-         }),
-         {"[shape] at most 4 dimensions", "got 5"}},
-        {error_of([] {
-             Shape({2, -3});
-         }),
-         {"[shape] a size must not be negative", "got -3", "dimension 1"}},
-        {error_of([] {
-             Shape({kMax, 2});
-         }),
-         {"[shape] too many elements"}},
-        {error_of([] {
-             Shape({int64_t(1) << 32, int64_t(1) << 31});
-         }),
-         {"[shape] too many elements"}},
-        {error_of([] {
-             Shape({int64_t(1) << 32, int64_t(1) << 32});
-         }),
-         {"[shape] too many elements"}},
-        {error_of([] {
-             return Shape({2, 3})[2];
-         }),
-         {"[shape] no dimension 2 in (2, 3)"}},
-        {error_of([] {
-             return Shape({2, 3})[-3];
-         }),
-         {"[shape] no dimension -3 in (2, 3)"}},
-        {error_of([] { return Shape()[0]; }), {"[shape] no dimension 0 in ()"}},
-        {error_of([] { Shape({2}).with(1, 3); }), {"[shape] no dimension 1"}},
-        {error_of([] { Shape({2}).without(-2); }), {"[shape] no dimension -2"}},
-        {error_of([] { Shape({2}).with(0, -1); }), {"[shape] a size must not be negative"}},
+        {ERROR_OF(Shape({1, 2, 3, 4, 5})), {"[shape] at most 4 dimensions", "got 5"}},
+        {ERROR_OF(Shape({2, -3})), {"[shape] a size must not be negative", "got -3", "dimension 1"}},
+        {ERROR_OF(Shape({kMax, 2})), {"[shape] too many elements"}},
+        {ERROR_OF(Shape({int64_t(1) << 32, int64_t(1) << 31})), {"[shape] too many elements"}},
+        {ERROR_OF(Shape({int64_t(1) << 32, int64_t(1) << 32})), {"[shape] too many elements"}},
+        {ERROR_OF(Shape({2, 3})[2]), {"[shape] no dimension 2 in (2, 3)"}},
+        {ERROR_OF(Shape({2, 3})[-3]), {"[shape] no dimension -3 in (2, 3)"}},
+        {ERROR_OF(Shape()[0]), {"[shape] no dimension 0 in ()"}},
+        {ERROR_OF(Shape({2}).with(1, 3)), {"[shape] no dimension 1"}},
+        {ERROR_OF(Shape({2}).without(-2)), {"[shape] no dimension -2"}},
+        {ERROR_OF(Shape({2}).with(0, -1)), {"[shape] a size must not be negative"}},
     });
 }
 
@@ -126,31 +100,21 @@ TEST_CASE("shape: broadcasting is NumPy's", "[shape]") {
 
 TEST_CASE("mask: which sizes it fits", "[mask]") {
     const Mask allowed = Mask::allowed(2, 3, 5, std::vector<uint8_t>(30, 1));
-    CHECK(error_of([&] { allowed.check_fits(2, 3, 5); }).empty());
-    CHECK(error_of([] { Mask::none().check_fits(7, 1, 0); }).empty());
-    CHECK(error_of([] { Mask::causal().check_fits(1, 3, 3); }).empty());
-    CHECK(error_of([] { Mask::causal().check_fits(1, 3, 9); }).empty());
-    CHECK(error_of([] { Mask::key_counts({0, 5}).check_fits(2, 9, 5); }).empty());
+    CHECK(ERROR_OF(allowed.check_fits(2, 3, 5)).empty());
+    CHECK(ERROR_OF(Mask::none().check_fits(7, 1, 0)).empty());
+    CHECK(ERROR_OF(Mask::causal().check_fits(1, 3, 3)).empty());
+    CHECK(ERROR_OF(Mask::causal().check_fits(1, 3, 9)).empty());
+    CHECK(ERROR_OF(Mask::key_counts({0, 5}).check_fits(2, 9, 5)).empty());
 
     check_errors({
-        {error_of([] {
-             Mask::key_counts({1, 2}).check_fits(3, 4, 5);
-         }),
-         {"[Mask] key counts of 2", "batch of 3"}},
-        {error_of([] {
-             Mask::key_counts({1, 6}).check_fits(2, 4, 5);
-         }),
-         {"[Mask] a key count", "to 5", "got 6"}},
-        {error_of([] { Mask::key_counts({-1}).check_fits(1, 4, 5); }), {"[Mask] a key count", "got -1"}},
-        {error_of([] { Mask::causal().check_fits(1, 4, 3); }), {"[Mask] causal", "keys (3)", "queries (4)"}},
-        {error_of([&] { allowed.check_fits(2, 5, 3); }),
-         {"[Mask] allowed pairs (2, 3, 5)", "5 queries and 3 keys"}},
-        {error_of([&] { allowed.check_fits(1, 3, 5); }), {"[Mask] allowed pairs", "batch of 1"}},
-        {error_of([] { Mask::allowed(2, 3, 5, {1}); }), {"[Mask::allowed] (2, 3, 5) needs 30", "got 1"}},
-        {error_of([] {
-             Mask::padding(Tokens(1, 3, {4, 0, 4}, 0));
-         }),
-         {"[Tokens] sentence 0", "padding"}},
+        {ERROR_OF(Mask::key_counts({1, 2}).check_fits(3, 4, 5)), {"[Mask] key counts of 2", "batch of 3"}},
+        {ERROR_OF(Mask::key_counts({1, 6}).check_fits(2, 4, 5)), {"[Mask] a key count", "to 5", "got 6"}},
+        {ERROR_OF(Mask::key_counts({-1}).check_fits(1, 4, 5)), {"[Mask] a key count", "got -1"}},
+        {ERROR_OF(Mask::causal().check_fits(1, 4, 3)), {"[Mask] causal", "keys (3)", "queries (4)"}},
+        {ERROR_OF(allowed.check_fits(2, 5, 3)), {"[Mask] allowed pairs (2, 3, 5)", "5 queries and 3 keys"}},
+        {ERROR_OF(allowed.check_fits(1, 3, 5)), {"[Mask] allowed pairs", "batch of 1"}},
+        {ERROR_OF(Mask::allowed(2, 3, 5, {1})), {"[Mask::allowed] (2, 3, 5) needs 30", "got 1"}},
+        {ERROR_OF(Mask::padding(Tokens(1, 3, {4, 0, 4}, 0))), {"[Tokens] sentence 0", "padding"}},
     });
 }
 
@@ -181,32 +145,17 @@ TEST_CASE("tokens: padding, lengths, slices", "[tokens]") {
 TEST_CASE("tokens: errors", "[tokens][errors]") {
     const Tokens t(2, 3, {1, 2, 3, 4, 5, 6});
     check_errors({
-        {error_of([] {
-             Tokens(2, 3, {1, 2});
-         }),
-         {"[Tokens] 2 sentences of 3 need 6 ids", "got 2"}},
-        {error_of([] {
-             Tokens(1, 2, {1, -2});
-         }),
-         {"[Tokens] an id must not be negative", "got -2"}},
-        {error_of([] { Tokens(-1, -1, {1}); }), {"[Tokens] "}},
-        {error_of([] {
-             Tokens::padded({{1, 2, 3}}, 0, 2);
-         }),
-         {"[Tokens::padded] a sentence of 3", "into 2"}},
-        {error_of([] {
-             Tokens::padded({{1, 2}, {3, 0}}, 0);
-         }),
-         {"[Tokens::padded] a sentence contains the id 0"}},
-        {error_of([&] { t.at(2, 0); }), {"[Tokens::at] sentence 2, position 0", "2 sentences of 3"}},
-        {error_of([&] { t.at(0, 3); }), {"[Tokens::at] sentence 0, position 3"}},
-        {error_of([&] { t.at(-1, 5); }), {"[Tokens::at] sentence -1"}},
-        {error_of([] {
-             Tokens(2, 2, {1, 0, 0, 1}, 0).lengths();
-         }),
-         {"[Tokens] sentence 1", "id 0"}},
-        {error_of([&] { t.slice(-1, 2); }), {"[Tokens::slice] [-1, 2)", "length 3"}},
-        {error_of([&] { t.slice(2, 1); }), {"[Tokens::slice] [2, 1)"}},
-        {error_of([&] { t.slice(0, 4); }), {"[Tokens::slice] [0, 4)"}},
+        {ERROR_OF(Tokens(2, 3, {1, 2})), {"[Tokens] 2 sentences of 3 need 6 ids", "got 2"}},
+        {ERROR_OF(Tokens(1, 2, {1, -2})), {"[Tokens] an id must not be negative", "got -2"}},
+        {ERROR_OF(Tokens(-1, -1, {1})), {"[Tokens] "}},
+        {ERROR_OF(Tokens::padded({{1, 2, 3}}, 0, 2)), {"[Tokens::padded] a sentence of 3", "into 2"}},
+        {ERROR_OF(Tokens::padded({{1, 2}, {3, 0}}, 0)), {"[Tokens::padded] a sentence contains the id 0"}},
+        {ERROR_OF(t.at(2, 0)), {"[Tokens::at] sentence 2, position 0", "2 sentences of 3"}},
+        {ERROR_OF(t.at(0, 3)), {"[Tokens::at] sentence 0, position 3"}},
+        {ERROR_OF(t.at(-1, 5)), {"[Tokens::at] sentence -1"}},
+        {ERROR_OF(Tokens(2, 2, {1, 0, 0, 1}, 0).lengths()), {"[Tokens] sentence 1", "id 0"}},
+        {ERROR_OF(t.slice(-1, 2)), {"[Tokens::slice] [-1, 2)", "length 3"}},
+        {ERROR_OF(t.slice(2, 1)), {"[Tokens::slice] [2, 1)"}},
+        {ERROR_OF(t.slice(0, 4)), {"[Tokens::slice] [0, 4)"}},
     });
 }

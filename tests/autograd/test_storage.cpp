@@ -193,14 +193,9 @@ TEST_CASE("storage: the address sanitizer sees a read past the end, and of a ten
 
 TEST_CASE("tensor: making, reading, copying", "[tensor]") {
     const Tensor empty;
-    CHECK(!empty.defined());
-    CHECK(!empty.needs_grad());
-    CHECK(!empty.has_grad());
+    CHECK((!empty.defined() && !empty.needs_grad() && !empty.has_grad()));
     const Tensor x = Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6});
-    CHECK(x.defined());
-    CHECK(x.rank() == 2);
-    CHECK(x.size(-1) == 3);
-    CHECK(x.numel() == 6);
+    CHECK((x.defined() && x.rank() == 2 && x.size(-1) == 3 && x.numel() == 6));
     CHECK(x.to_vector() == std::vector<Real>{1, 2, 3, 4, 5, 6});
     CHECK(Tensor(7).item() == 7);
     CHECK(Tensor::full({1, 1}, 3).item() == 3);
@@ -208,10 +203,8 @@ TEST_CASE("tensor: making, reading, copying", "[tensor]") {
 
     Tensor handle = x, copy = x.clone();
     handle.mutable_data()[0] = 9;
-    CHECK(x.data()[0] == 9);
-    CHECK(copy.data()[0] == 1);
-    CHECK(handle.same_memory(x));
-    CHECK(!copy.same_memory(x));
+    CHECK((x.data()[0] == 9 && copy.data()[0] == 1));
+    CHECK((handle.same_memory(x) && !copy.same_memory(x)));
     const Tensor moved = std::move(handle);
     CHECK(moved.same_memory(x));
     CHECK(moved.with_shape({3, 2}).shape() == Shape{3, 2});
@@ -254,7 +247,10 @@ TEST_CASE("storage: trim also gives back the kernels' working memory, of every t
     CHECK((kept && released));
 }
 
-TEST_CASE("storage: the kernels' working memory is allocated anew only if more is asked for", "[storage]") {
+TEST_CASE(
+    "storage: the kernels' working memory is allocated anew only if more is asked for, and ends with its "
+    "thread",
+    "[storage]") {
     if (!tests::counts_allocations())
         SKIP(tests::kNotCounted);
     constexpr int64_t kLine = 64 / kBytes;
@@ -271,11 +267,6 @@ TEST_CASE("storage: the kernels' working memory is allocated anew only if more i
     CHECK(allocations(kLine + 1) == 1);
     CHECK(allocations(2 * kLine) == 0);  // a buffer ends with a cache line
     storage_trim();
-}
-
-TEST_CASE("storage: the kernels' working memory of a thread ends with it", "[storage]") {
-    if (!tests::counts_allocations())
-        SKIP(tests::kNotCounted);
     const int64_t before = tests::allocations_live();
     int64_t inside = 0;
     std::thread([&] {
@@ -283,8 +274,7 @@ TEST_CASE("storage: the kernels' working memory of a thread ends with it", "[sto
         kernels::scratch(kernels::Scratch::gemm_a, 1000);
         inside = tests::allocations_live();
     }).join();
-    const int64_t after =
-        tests::allocations_live();  // before a CHECK, in which Catch2 may release a test's messages
+    const int64_t after = tests::allocations_live();  // before a CHECK, in which Catch2 releases messages
     CHECK(inside >= before + 2);
     CHECK(after == before);
 }

@@ -1,6 +1,7 @@
 // What the tests of autograd/ share: inputs, comparisons that fail on NaN, and a few guards.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -45,6 +46,15 @@ inline bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
             return false;
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
+}
+
+// The same, but for NaN in both.
+inline bool same_or_nan(Real a, Real b) {
+    return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+}
+inline bool same_or_nan(const std::vector<Real>& a, const std::vector<Real>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](Real x, Real y) { return same_or_nan(x, y); });
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {

@@ -37,6 +37,9 @@ inline Words joined(Words words, const Words& more) {
     return words;
 }
 
+// The words of a command line, none of which has a blank.
+inline Words words(const std::string& line) { return fields(line, ' '); }
+
 inline std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 inline Words command_of(const std::string& folder, const std::string& program, const Words& arguments) {
@@ -196,56 +199,43 @@ struct Programs {
     Folder folder;
     std::string pairs = folder.write("pairs.tsv", numbers());
     std::string steps = full() ? "200" : "16";
-    Program reverse = {"reverse_task",
-                       {"--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2", "--steps", steps,
-                        "--batch", "19", "--save-every", "5"},
-                       {}};
+    std::string often = full() ? "50" : "8", epochs = full() ? "40" : "3";
+    Program reverse = {
+        "reverse_task",
+        words("--layers 1 --d-model 16 --d-ff 32 --heads 2 --batch 19 --save-every 5 --steps " + steps),
+        {}};
     Program characters = {"generate",
-                          {"train",
-                           "apps/programs/generate/log_book.txt",
-                           "--layers",
-                           "2",
-                           "--heads",
-                           "2",
-                           "--d-model",
-                           "24",
-                           "--context",
-                           "24",
-                           "--dropout",
-                           "0.1",
-                           "--steps",
-                           steps,
-                           "--batch",
-                           "9",
-                           "--validate-every",
-                           full() ? "50" : "8",
-                           "--save-every",
-                           "5"},
+                          words("train apps/programs/generate/log_book.txt --layers 2 --heads 2 --d-model 24 "
+                                "--context 24 --dropout 0.1 --batch 9 --save-every 5 --steps " +
+                                steps + " --validate-every " + often),
                           {"train"}};
     Program sentences = {
         "translate",
-        {"train",     pairs, "--validation", pairs, "--merges", "30",  "--batch-tokens", "256",
-         "--context", "32",  "--layers",     "1",   "--heads",  "2",   "--d-model",      "16",
-         "--d-ff",    "32",  "--warmup",     "8",   "--steps",  steps, "--save-every",   "5"},
+        joined({"train", pairs, "--validation", pairs},
+               words("--merges 30 --batch-tokens 256 --context 32 --layers 1 --heads 2 --d-model 16 "
+                     "--d-ff 32 --warmup 8 --save-every 5 --steps " +
+                     steps)),
         {"train"}};
-    Program labels = {"classify",
-                      {"train", "apps/programs/classify/requests.txt", "--epochs", full() ? "40" : "3",
-                       "--batch", "21", "--layers", "1", "--heads", "2", "--d-model", "16", "--validation",
-                       "12", "--patience", "40", "--save-every", "5"},
-                      {"train"}};
-    Program texts = {
-        "generate",
-        {"train", empty_model(), "apps/programs/generate/log_book.txt", "--context", "24", "--steps", steps,
-         "--batch", "9", "--layers", "1", "--validate-every", full() ? "50" : "8", "--save-every", "5"},
+    Program labels = {
+        "classify",
+        words("train apps/programs/classify/requests.txt --batch 21 --layers 1 --heads 2 --d-model 16 "
+              "--validation 12 --patience 40 --save-every 5 --epochs " +
+              epochs),
         {"train"}};
+    Program texts = {"generate",
+                     joined({"train", empty_model()},
+                            words("apps/programs/generate/log_book.txt --context 24 --batch 9 --layers 1 "
+                                  "--save-every 5 --steps " +
+                                  steps + " --validate-every " + often)),
+                     {"train"}};
     std::vector<Program> all = {reverse, characters, sentences, labels, texts};
 
     // A model with random weights.
     std::string empty_model() const {
         const std::string path = folder / "empty";
-        const Result r =
-            alone("generate", {"new", path, "apps/programs/generate/log_book.txt", "--vocabulary", "300",
-                               "--layers", "2", "--heads", "2", "--d-model", "16", "--context", "32"});
+        const Result r = alone(
+            "generate", joined({"new", path}, words("apps/programs/generate/log_book.txt --vocabulary 300 "
+                                                    "--layers 2 --heads 2 --d-model 16 --context 32")));
         INFO(r.err);
         REQUIRE(r.status == 0);
         return path;

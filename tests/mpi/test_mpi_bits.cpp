@@ -110,9 +110,9 @@ TEST_CASE("Multi30k: the same files on any number of processes", "[mpi][bits]") 
     Programs programs;
     const std::string run = programs.folder / "run";
     const Program p = {"translate",
-                       {"train", data + "/train.lc.norm.tok.en", data + "/train.lc.norm.tok.de",
-                        "--tokenized", "--merges", "2000", "--batch-tokens", "512", "--layers", "2",
-                        "--heads", "2", "--d-model", "32", "--d-ff", "64", "--steps", "200"},
+                       joined({"train", data + "/train.lc.norm.tok.en", data + "/train.lc.norm.tok.de"},
+                              words("--tokenized --merges 2000 --batch-tokens 512 --layers 2 --heads 2 "
+                                    "--d-model 32 --d-ff 64 --steps 200")),
                        {"train"}};
     const auto wanted = expected(programs, p, "8");
     for (const Mpi& mpi : mpis())

@@ -22,17 +22,8 @@ void check_says(const Mpi& mpi, int ranks, const Words& command, int status, con
 }
 
 Words reverse(const Mpi& mpi, const Words& more) {
-    return command_of(
-        mpi.apps, "reverse_task",
-        joined({"--layers", "1", "--d-model", "8", "--d-ff", "8", "--heads", "2", "--steps", "100000"},
-               more));
-}
-
-std::string joined_text(const Words& words) {
-    std::string text;
-    for (const std::string& word : words)
-        text += (text.empty() ? "" : " ") + word;
-    return text;
+    return command_of(mpi.apps, "reverse_task",
+                      joined(words("--layers 1 --d-model 8 --d-ff 8 --heads 2 --steps 100000"), more));
 }
 
 }  // namespace
@@ -129,17 +120,12 @@ TEST_CASE("mpirun: one process with another command", "[mpi]") {
     const std::string run = folder / "run";
     for (const Mpi& mpi : mpis())
         for (const int rank : {0, 2})
-            for (const Words& also : std::vector<Words>{{"--lr", "0.5"},
-                                                        {"--parts", "8"},
-                                                        {"--stop-after", "5"},
-                                                        {"--batch", "0"},
-                                                        {"--check"},
-                                                        {"--plain"},
-                                                        {"--help"}}) {
+            for (const std::string also :
+                 {"--lr 0.5", "--parts 8", "--stop-after 5", "--batch 0", "--check", "--plain", "--help"}) {
                 INFO(mpi.name << ", process " << rank);
                 const Words save = {"--save", run}, usual = reverse(mpi, save);
-                Job job(mpi, 3, unlike(rank, reverse(mpi, joined(save, also)), usual));
-                const std::string said = "'" + joined_text(also) + "'";
+                Job job(mpi, 3, unlike(rank, reverse(mpi, joined(save, words(also))), usual));
+                const std::string said = "'" + also + "'";
                 check_says(job, 2,
                            " has another command than process 0: " +
                                (rank == 0 ? "'', not " + said : said + ", not ''"));

@@ -18,26 +18,10 @@ struct Endless {
     const Words train;
 
     explicit Endless(int64_t save_every)
-        : train({"train",
-                 "apps/programs/generate/log_book.txt",
-                 "--layers",
-                 "1",
-                 "--heads",
-                 "2",
-                 "--d-model",
-                 "16",
-                 "--context",
-                 "16",
-                 "--steps",
-                 "1000000",
-                 "--batch",
-                 "8",
-                 "--validate-every",
-                 "1000000",
-                 "--save-every",
-                 std::to_string(save_every),
-                 "--parts",
-                 "4"}) {}
+        : train(words(
+              "train apps/programs/generate/log_book.txt --layers 1 --heads 2 --d-model 16 --context 16 "
+              "--steps 1000000 --batch 8 --validate-every 1000000 --parts 4 --save-every " +
+              std::to_string(save_every))) {}
     Words begin() const { return joined(train, {"--save", run}); }
 
     // The step of the checkpoint, which must be whole; 0 before there is one.

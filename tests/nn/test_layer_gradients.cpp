@@ -70,9 +70,9 @@ TEST_CASE("gradients: positions, sinusoidal and learned, from any first", "[nn][
 
 TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropout on", "[nn][gradcheck]") {
     const Mode train = Mode::train(Rng(7));
-    for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
-        for (const bool gated : {true, false}) {
-            for (const bool bias : {true, false}) {
+    for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+        for (const bool gated : {true, false})
+            for (const bool bias : {true, false})
                 for (const Real dropout : {Real(0), Real(0.3)}) {
                     const FeedForward layer(5, 13, Rng(8),
                                             {.activation = f,
@@ -85,15 +85,6 @@ TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropo
                     check_gradients(gated ? "gated FeedForward" : "FeedForward", all,
                                     [&] { return layer(all.back().tensor, train); });
                 }
-            }
-        }
-    }
-}
-
-TEST_CASE("gradients: Dropout", "[nn][gradcheck]") {
-    Tensor x = random({3, 17}, 10);
-    const Dropout layer(Real(0.4), Rng(11));
-    check_gradients("Dropout", {{"input", x.require_grad()}}, [&] { return layer(x, Mode::train(Rng(12))); });
 }
 
 TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", "[nn][gradcheck]") {
@@ -104,7 +95,9 @@ TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", 
         Real dropout;
         bool bias;
         int64_t kv_heads = 0, head_dim = 0;
+        bool turned = false;
     };
+    const Rotary turns(9, 4, {.width = 2});
     const std::vector<uint8_t> pairs = {1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0};  // query 1 sees nothing
     const std::vector<Row> rows = {
         {"cross", 2, 3, 5, 6, 2, Mask::none(), 0, true},
@@ -121,6 +114,7 @@ TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", 
         {"self, grouped", 2, 5, 0, 8, 4, Mask::key_counts({2, 5}).and_causal(), Real(0.2), false, 2},
         {"self, one head of keys, wide heads", 2, 5, 0, 5, 3, Mask::causal(), 0, false, 1, 4},
         {"cross, grouped, wide heads", 2, 3, 5, 6, 4, Mask::key_counts({5, 2}), 0, false, 2, 3},
+        {"self, turned", 2, 5, 0, 5, 4, Mask::key_counts({5, 3}).and_causal(), 0, false, 2, 4, true},
     };
     for (const Row& r : rows) {
         const MultiHeadOptions options = {.n_kv_heads = r.kv_heads,
@@ -128,7 +122,8 @@ TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", 
                                           .dropout = r.dropout,
                                           .bias = r.bias,
                                           .init = Init::pytorch};
-        const Pass pass = {r.mask, Mode::train(Rng(14))};
+        const Pass pass = {
+            .mask = r.mask, .mode = Mode::train(Rng(14)), .rotary = r.turned ? &turns : nullptr};
         const Tensor x = random({r.batch, r.queries, r.d_model}, 15);
         if (r.keys > 0) {
             const CrossAttention layer(r.d_model, r.heads, Rng(13), options);

@@ -27,13 +27,17 @@ Real tree(int64_t begin, int64_t end) {
 
 }  // namespace
 
-TEST_CASE("parts: one tree, whoever adds", "[nn][team]") {
-    for (int64_t parts = 1; parts <= 40; ++parts)
+TEST_CASE("parts: one tree, whoever adds; processes own neighbours, and send few sums", "[nn][team]") {
+    for (int64_t parts = 1; parts <= 66; ++parts)
         for (int64_t processes = 1; processes <= parts; ++processes) {
             CAPTURE(parts, processes);
             std::vector<GradientSum> left;
+            int64_t next = 0;
             for (int64_t r = 0; r < processes; ++r) {
                 const PartSum own = parts_of(r, processes, parts);
+                CHECK((own.begin == next && own.end - own.begin >= parts / processes &&
+                       own.end - own.begin <= (parts + processes - 1) / processes));
+                next = own.end;
                 std::vector<GradientSum> sums;
                 for (int64_t p = own.begin; p < own.end; ++p)
                     append(sums, {{p, p + 1}, Tensor::full({1}, of_part(p))}, parts);
@@ -44,30 +48,15 @@ TEST_CASE("parts: one tree, whoever adds", "[nn][team]") {
                     CHECK(sums[i].gradients.item() == tree(sums[i].begin, sums[i].end));
                     append(left, sums[i], parts);
                 }
+                const int64_t log = std::bit_width(static_cast<uint64_t>(parts - 1)),
+                              share = parts / processes;
+                CHECK(std::ssize(sums) <= std::max<int64_t>(1, 2 * log));
+                if (parts % processes == 0 && std::has_single_bit(static_cast<uint64_t>(share)))
+                    CHECK(sums.size() == 1);  // a subtree
             }
+            CHECK(next == parts);
             REQUIRE(left.size() == 1);
             CHECK((left[0].begin == 0 && left[0].end == parts));
             CHECK(left[0].gradients.item() == tree(0, parts));
-        }
-}
-
-TEST_CASE("parts: processes own neighbours, and send few sums", "[nn][team]") {
-    for (int64_t parts = 1; parts <= 70; ++parts)
-        for (int64_t size = 1; size <= parts; ++size) {
-            int64_t next = 0;
-            for (int64_t r = 0; r < size; ++r) {
-                const PartSum own = parts_of(r, size, parts);
-                CHECK((own.begin == next && own.end - own.begin >= parts / size &&
-                       own.end - own.begin <= (parts + size - 1) / size));
-                next = own.end;
-                const auto sums = std::ssize(sums_of(own, parts));
-                int64_t log = 0;
-                while ((int64_t{1} << log) < parts)
-                    ++log;
-                CHECK(sums <= std::max<int64_t>(1, 2 * log));
-                if (parts % size == 0 && ((parts / size) & (parts / size - 1)) == 0)
-                    CHECK(sums == 1);  // a subtree
-            }
-            CHECK(next == parts);
         }
 }

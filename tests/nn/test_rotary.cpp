@@ -3,15 +3,12 @@
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-#include "tests/nn/gradients.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
 using namespace tests;      // NOLINT
 
 namespace {
-
-double dot(const Tensor& x, const Tensor& y) { return static_cast<double>(autograd::sum(x * y).item()); }
 
 // The angle by which pair i is turned at position 1, from its cosine and sine.
 double frequency(const Rotary& r, int64_t i) {
@@ -60,19 +57,6 @@ TEST_CASE("rotary positions: an angle is rounded to a float, in double, too", "[
     CHECK(from_exact > 3e-6);
 }
 
-TEST_CASE("rotary positions: q·k depends on the distance alone", "[nn][rotary]") {
-    const Rotary layer(500, 16, {});
-    const Tensor q = random({1, 1, 16}, 1), k = random({1, 1, 16}, 2);
-    const auto product = [&](int64_t of_q, int64_t of_k) {
-        return dot(layer(q, 1, of_q), layer(k, 1, of_k));
-    };
-    for (const int64_t distance : {0, 1, 7, 100})
-        for (const int64_t moved : {1, 50, 399})
-            CHECK(product(distance + moved, moved) == Approx(product(distance, 0)).margin(2e-4));
-    CHECK(std::abs(product(1, 0) - product(0, 1)) > 0.1);
-    CHECK(std::abs(product(3, 0) - product(0, 0)) > 0.1);
-}
-
 TEST_CASE("rotary positions: the memory of a temporary is reused, that of others never", "[nn][rotary]") {
     const Rotary layer(10, 4, {});
     Tensor x = random({1, 3, 8}, 1);
@@ -91,19 +75,6 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
     const Rotary none(2, 64, {.base = 500000});
     const Rotary linear(2, 64, {.base = 500000, .scaling = RotaryScaling::linear, .factor = 4});
     const Rotary llama3(2, 64, {.base = 500000, .scaling = RotaryScaling::llama3, .factor = 32});
-    int left = 0, divided = 0;
-    for (int64_t i = 0; i < 32; ++i) {
-        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
-                     turns = 8192 * f / 6.283185307179586;
-        CHECK(frequency(none, i) == Approx(f).epsilon(1e-4));
-        CHECK(frequency(linear, i) == Approx(f / 4).epsilon(1e-4));
-        const double kept = std::fmin(std::fmax((turns - 1) / 3, 0), 1);
-        CHECK(frequency(llama3, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
-        left += kept == 1;
-        divided += kept == 0;
-    }
-    CHECK((left > 10 && divided > 10 && left + divided < 32));
-    // The same with other bounds: 2 and 8 turns within 1,024 positions.
     const Rotary narrow(2, 64,
                         {.base = 500000,
                          .scaling = RotaryScaling::llama3,
@@ -111,12 +82,22 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
                          .low_frequency_factor = 2,
                          .high_frequency_factor = 8,
                          .original_length = 1024});
+    int left = 0, divided = 0;
     for (int64_t i = 0; i < 32; ++i) {
-        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
-                     turns = 1024 * f / 6.283185307179586;
-        const double kept = std::fmin(std::fmax((turns - 2) / 6, 0), 1);
-        CHECK(frequency(narrow, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
+        const double f = std::pow(500000.0, -static_cast<double>(i) / 32);
+        CHECK(frequency(none, i) == Approx(f).epsilon(1e-4));
+        CHECK(frequency(linear, i) == Approx(f / 4).epsilon(1e-4));
+        // What turns more than `high` times within `length` positions is left, less than `low` times divided.
+        const auto kept = [&](double length, double low, double high) {
+            return std::fmin(std::fmax((length * f / 6.283185307179586 - low) / (high - low), 0), 1);
+        };
+        const double usual = kept(8192, 1, 4), other = kept(1024, 2, 8);
+        CHECK(frequency(llama3, i) == Approx(usual * f + (1 - usual) * f / 32).epsilon(1e-4));
+        CHECK(frequency(narrow, i) == Approx(other * f + (1 - other) * f / 32).epsilon(1e-4));
+        left += usual == 1;
+        divided += usual == 0;
     }
+    CHECK((left > 10 && divided > 10 && left + divided < 32));
 }
 
 TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {
@@ -127,15 +108,4 @@ TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]"
         CHECK(layer(x, Mode::eval(), 3).same_memory(x));
         CHECK(contains(error_of([&] { layer(x, Mode::eval(), 4); }), "maximum length of 5"));
     }
-}
-
-TEST_CASE("gradients: attention with turned queries and keys", "[nn][rotary][gradcheck]") {
-    const MultiHeadAttention layer(5, 4, Rng(13), {.n_kv_heads = 2, .head_dim = 4, .bias = false});
-    const Rotary turns(9, 4, {.width = 2});
-    NamedParameter x = {"x", random({2, 5, 5}, 15)};
-    x.tensor.require_grad();
-    std::vector<NamedParameter> all = parameters(layer);
-    all.push_back(x);
-    const Pass pass = {.mask = Mask::key_counts({5, 3}).and_causal(), .mode = Mode::eval(), .rotary = &turns};
-    check_gradients("turned", all, [&] { return layer(x.tensor, pass); });
 }

@@ -74,10 +74,9 @@ TEST_CASE("training: each step has the gradient of its own loss, clipped", "[nn]
         Tiny tiny;
         tiny.train(options, {.beta1 = 0, .beta2 = 0, .eps = 1e3});
         const double length = clip > 0 ? clip : std::sqrt(2.0);
-        for (const std::vector<Real>& now : {tiny.weights[1], tiny.weights[2], tiny.x->to_vector()}) {
-            const std::vector<Real>& before = tiny.weights[now == tiny.weights[1]   ? 0
-                                                           : now == tiny.weights[2] ? 1
-                                                                                    : 2];
+        tiny.weights.push_back(tiny.x->to_vector());
+        for (std::size_t step = 1; step <= 3; ++step) {
+            const std::vector<Real>&before = tiny.weights[step - 1], &now = tiny.weights[step];
             CHECK(std::hypot(static_cast<double>(before[0] - now[0]),
                              static_cast<double>(before[1] - now[1])) == Approx(length).epsilon(2e-3));
         }
@@ -154,13 +153,6 @@ TEST_CASE("training: what may not be negative is refused", "[nn][training]") {
     CHECK(tiny.steps.empty());
 }
 
-TEST_CASE("training: a log of several calls counts the seconds of each from 0", "[nn][training]") {
-    TrainingLog log;
-    log.add({.step = 1, .tokens = 100, .seconds = 10});
-    log.add({.step = 2, .tokens = 100, .seconds = 0.1});  // of the next call
-    CHECK(log.text().ends_with("\n2,0,,0,0,0.100,1000\n"));
-}
-
 TEST_CASE("training: the log has a row for each step, and continues after a resume", "[nn][training]") {
     TrainingLog log;
     log.add(
@@ -183,4 +175,9 @@ TEST_CASE("training: the log has a row for each step, and continues after a resu
     CHECK(resumed.text() == text + "3,0,,0,0,0.250,200\n");
     CHECK(TrainingLog(resumed.text(), 2).text() == text);  // step 3 is done once more
     CHECK(TrainingLog(text, 0).text() == TrainingLog().text());
+    // Of several calls the seconds of each count from 0.
+    TrainingLog calls;
+    calls.add({.step = 1, .tokens = 100, .seconds = 10});
+    calls.add({.step = 2, .tokens = 100, .seconds = 0.1});
+    CHECK(calls.text().ends_with("\n2,0,,0,0,0.100,1000\n"));
 }

@@ -29,12 +29,12 @@ inline std::vector<Real> factors(const Product& p, std::vector<Real> x) {
 
 PLAINGRAD_WITH_FMA inline void add_product(int64_t n, Real a, const Real* b, Real* sum) {
     for (int64_t j = 0; j < n; ++j)
-        sum[j] = __builtin_fmaf(a, b[j], sum[j]);
+        sum[j] = std::fma(a, b[j], sum[j]);
 }
 PLAINGRAD_WITH_FMA inline void add_flushed(int64_t n, Real a, const Real* b, Real* sum) {
     for (int64_t j = 0; j < n; ++j) {
-        const Real next = __builtin_fmaf(a, b[j], sum[j]);
-        sum[j] = std::abs(next) > Real(0x1p-120) ? next : tests::flushing_fma(a, b[j], sum[j]);
+        const Real next = std::fma(a, b[j], sum[j]);
+        sum[j] = !(std::abs(next) <= Real(0x1p-120)) ? next : tests::flushing_fma(a, b[j], sum[j]);
     }
 }
 

@@ -133,28 +133,19 @@ std::vector<const Kernels*> instruction_sets() {
 
 constexpr int64_t kBlock = 1 << 14;
 
-// y = f(x), or f'(x), for at most kBlock numbers.
+// For at most kBlock numbers.
 void compute(const Function& function, const Kernels& kernels, int64_t n, const float* x, float* y) {
     static const std::vector<float> ones(kBlock, 1);
-    if (function.derivative)
-        kernels.unary_backward(function.f, n, x, ones.data(), {y});
-    else
-        kernels.unary(function.f, n, x, y);
-}
-
-double ulp_at(double scale) {
-    const double at = std::fmax(scale, 0x1p-126);
-    return std::bit_cast<double>(std::bit_cast<uint64_t>(at) & 0x7ff0000000000000u) * 0x1p-23;
+    function.compute(kernels, n, x, ones.data(), y);
 }
 
 void compare(const Function& function, float x, float y, Found& found) {
     if (!function.defined(x))
         return;
-    const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
-    const auto rounded = static_cast<float>(truth.value);
-    if (!std::isfinite(y) || !std::isfinite(rounded))
-        return found.special.note(!(y == rounded || (std::isnan(y) && std::isnan(rounded))), x);
-    const double error = std::fabs(static_cast<double>(y) - truth.value) / ulp_at(truth.scale);
+    const double error = ulps_off(function, static_cast<double>(x), y);
+    found.special.note(std::isinf(error), x);
+    if (std::isinf(error))
+        return;
     found.ulp.note(error, x);
     found.share.note(error / function.bound(static_cast<double>(x)), x);
 }
@@ -165,7 +156,7 @@ void compare_reference(const Function& function, float x, Found& found) {
     const auto finer = true_value(function.f, function.derivative, static_cast<long double>(x));
     const auto error = std::fabs(static_cast<double>(finer.value - static_cast<long double>(truth.value)));
     if (function.defined(x) && std::isfinite(static_cast<float>(truth.value)))
-        found.reference.note(error / ulp_at(truth.scale), x);
+        found.reference.note(error / ulp_at<float>(truth.scale), x);
 }
 
 Found measure_block(const Function& function, const std::vector<const Kernels*>& sets, const Numbers& numbers,
@@ -210,12 +201,11 @@ void measure_row(const Function& function, const Kernels& kernels, const autogra
 }
 
 void measure_special(const Function& function, const Kernels& kernels, Found& found) {
-    const std::array<float, 6> x = {-kInf, -0.0f, 0, kInf, kNan, -kNan};
-    std::array<float, 6> y;
-    compute(function, kernels, std::ssize(x), x.data(), y.data());
-    for (size_t i = 0; i < x.size(); ++i)
-        if (function.defined(x[i]))
-            found.special.note(!same(y[i], i < 4 ? function.at[i] : kNan), x[i]);
+    std::array<float, kSpecial.size()> y;
+    compute(function, kernels, std::ssize(y), kSpecial.data(), y.data());
+    for (size_t i = 0; i < y.size(); ++i)
+        if (function.defined(kSpecial[i]))
+            found.special.note(!same(y[i], i < 4 ? function.at[i] : kNan), kSpecial[i]);
 }
 
 Found measure(const Function& function, const std::vector<const Kernels*>& sets, const Instrument& trust) {

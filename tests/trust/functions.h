@@ -1,11 +1,12 @@
 // The functions that kernels compute for each element of a tensor, as on paper, and how far a result may be
-// off: what functions.cpp compares them with.
+// off: what functions.cpp compares them with, and the test (kernels/test_math.cpp) at fewer numbers.
 //
 // In double each formula has a relative error of at most some 1e-14, less than a millionth of the gap
 // between two floats. functions.cpp measures that, too: it evaluates the same formulas in long double.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -20,7 +21,8 @@ using autograd::kernels::Unary;
 // value itself, but
 //   of a sum a + b    the larger term's: where terms cancel, as in gelu' at its root, no formula in float is
 //                     exact to an ulp of the small difference
-//   of a product x s  |x| max(s, 2^-126): below 2^-126, s has fewer digits, and x multiplies their rounding
+//   of a product x s  |x| max(s, m): below the smallest normal number m, of floats 2^-126, s has fewer
+//                     digits, and x multiplies their rounding
 template <class T>
 struct Truth {
     T value, scale;
@@ -33,7 +35,7 @@ Truth<T> sum_of(Truth<T> a, Truth<T> b) {
 }
 template <class T>
 Truth<T> product_of(T x, T s) {
-    return {x * s, std::fabs(x) * std::fmax(s, T(0x1p-126))};
+    return {x * s, std::fabs(x) * std::fmax(s, T(std::numeric_limits<autograd::Real>::min()))};
 }
 
 namespace truth {
@@ -118,6 +120,9 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
 // below 2^-126, the distance of subnormal floats.
 namespace bound {
 
+constexpr double kFlat = autograd::kRealIsDouble ? 750 : 105;  // e^-x is 0 from here on
+constexpr double kTail = autograd::kRealIsDouble ? 22 : 11;    // and gelu_tanh(-x)
+
 inline double exact(double) { return 1e-9; }
 inline double rounded(double) { return 0.5 + 1e-6; }  // correctly; the reference itself is not exact
 inline double one(double) { return 1; }
@@ -128,11 +133,11 @@ inline double gelu(double x) { return x < -1 ? 6.6 : 4.1; }
 inline double silu(double) { return 3.5; }
 inline double gelu_slope(double x) { return x < -1 ? 7.2 : 4.1; }
 // On the left it is a power of e, and a relative error of the exponent is multiplied by it.
-inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.6 * std::fmin(-truth::two_u(x), 110) : 0); }
+inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.6 * std::fmin(-truth::two_u(x), kFlat) : 0); }
 // In x s (1 - s) the sigmoid's error is multiplied by x, until the sigmoid is 0 or 1.
-inline double silu_slope(double x) { return 3.5 + 1.5 * std::fmin(std::fabs(x), 105); }
+inline double silu_slope(double x) { return 3.5 + 1.5 * std::fmin(std::fabs(x), kFlat); }
 inline double gelu_tanh_slope(double x) {
-    const double a = std::fmin(std::fabs(x), 11);
+    const double a = std::fmin(std::fabs(x), kTail);
     return gelu_tanh(x) + 1.5 * a * truth::two_du(a);
 }
 
@@ -147,11 +152,46 @@ struct Function {
     std::array<float, 4> at;                   // its values at -infinity, -0, 0, infinity
     float low = -HUGE_VALF, high = HUGE_VALF;  // where it is defined: a derivative, at values of its function
 
-    bool defined(float x) const { return !(x < low || x > high); }
+    template <class T>
+    bool defined(T x) const {
+        return !(x < low || x > high);
+    }
+    // y = f(x), or f'(x), for n numbers. ones: as many.
+    template <class T>
+    void compute(const autograd::kernels::Kernels& kernels, int64_t n, const T* x, const T* ones,
+                 T* y) const {
+        if (derivative)
+            kernels.unary_backward(f, n, x, ones, {y});
+        else
+            kernels.unary(f, n, x, y);
+    }
 };
+
+// An ulp of Y, of numbers of this size.
+template <class Y>
+double ulp_at(double scale) {
+    const double at = std::fmax(scale, static_cast<double>(std::numeric_limits<Y>::min()));
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(at) & 0x7ff0000000000000u) *
+           static_cast<double>(std::numeric_limits<Y>::epsilon());
+}
+
+// How far y is from the truth, in ulp of Y. Infinite where one of them is NaN or overflows and the other is
+// not what it should be.
+template <class T, class Y>
+double ulps_off(const Function& function, T x, Y y) {
+    const Truth<T> truth = true_value(function.f, function.derivative, x);
+    const auto rounded = static_cast<Y>(truth.value);
+    if (!std::isfinite(y) || !std::isfinite(rounded))
+        return y == rounded || (std::isnan(y) && std::isnan(rounded)) ? 0 : HUGE_VAL;
+    return static_cast<double>(std::fabs(static_cast<T>(y) - truth.value)) /
+           ulp_at<Y>(static_cast<double>(truth.scale));
+}
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// The numbers of Function::at, and two of which all are NaN.
+inline constexpr std::array<float, 6> kSpecial = {-kInf, -0.0f, 0, kInf, kNan, -kNan};
 
 inline const Function kFunctions[] = {
     {"exp", true, Unary::exp, false, bound::one, {0, 1, 1, kInf}},

@@ -17,7 +17,6 @@ using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
 using autograd::Tensor;
 using autograd::kernels::Gemm;
-using autograd::kernels::Products;
 
 namespace {
 
@@ -50,18 +49,21 @@ public:
         autograd::set_thread_count(p.threads);
         const Operands x(p, rng);
         const std::vector<Real> sum = in_defined_order(p, x);
-        a_.set(laid_out(x.a, p.g.m, p.g.k, p.g.a_transposed, p.g.lda), p.at_end);
-        b_.set(laid_out(x.b, p.g.k, p.g.n, p.g.b_transposed, p.g.ldb), p.at_end);
-        bias_.set(x.bias, p.at_end);
+        workbench_.set(p, x, sum);
         std::vector<void (*)(const Gemm&, const Real*, const Real*, Real*)> known;
         for (const char* const* set = autograd::kernels::available(); *set != nullptr; ++set) {
             autograd::kernels::use(*set);
-            const Products& products = autograd::kernels::cpu().products(p.precision);
-            if (std::find(known.begin(), known.end(), products.gemm) != known.end())
+            const auto gemm = autograd::kernels::cpu().products(p.precision).gemm;
+            if (std::find(known.begin(), known.end(), gemm) != known.end())
                 continue;  // the same kernel as in another set
-            known.push_back(products.gemm);
-            run(p, x, sum, products, false, name + ", " + *set);
-            run(p, x, sum, products, true, name + ", " + *set + ", packed");
+            known.push_back(gemm);
+            for (const bool packed : {false, true}) {
+                const Workbench::Found seen = workbench_.run(packed);
+                const std::string what = name + ", " + *set + (packed ? ", packed" : "");
+                found_.differences.note(seen.differences, what);
+                found_.writes.note(seen.writes, what);
+                ++found_.products;
+            }
         }
         measure_bound(p, x, sum, rng, name);
         if (!p.g.accumulate && !p.with_bias)
@@ -70,46 +72,6 @@ public:
     }
 
 private:
-    // The kernel's product, of b as it is, or of what `pack` wrote.
-    void run(const Product& p, const Operands& x, const std::vector<Real>& sum, const Products& products,
-             bool packed, const std::string& name) {
-        Gemm g = p.g;
-        g.bias = p.with_bias ? bias_.data() : nullptr;
-        g.activation = p.has_activation() ? &p.activation : nullptr;
-        const std::vector<Real> nothing(sum.size(), std::numeric_limits<Real>::quiet_NaN());
-        c_.set(p, p.g.accumulate ? x.c : nothing);
-        if (p.keeps_sum) {
-            before_.set(p, nothing);
-            g.before_activation = before_.data();
-        }
-        const Real* b = b_.data();
-        if (packed) {
-            const int64_t room = autograd::kernels::packed_size(g.n, g.k, p.precision);
-            Real* const to = packed_.place(room, p.at_end);
-            std::fill(to, to + room, std::numeric_limits<Real>::quiet_NaN());
-            products.pack(g, b, to);
-            b = to;
-            g.b_packed = true;
-        }
-        products.gemm(g, a_.data(), b, c_.data());
-        std::vector<Real> expected = sum;
-        if (p.has_activation())
-            autograd::kernels::cpu().unary(p.activation, std::ssize(sum), sum.data(), expected.data());
-        compare(c_, expected, name);
-        if (p.keeps_sum)
-            compare(before_, sum, name + ", before its activation");
-        found_.writes.note(!a_.is_unchanged() + !b_.is_unchanged() + !bias_.is_unchanged(),
-                           name + ": an input");
-        ++found_.products;
-    }
-
-    void compare(const Output& is, const std::vector<Real>& expected, const std::string& name) {
-        int64_t differences = 0, writes = 0;
-        is.compare(expected, differences, writes);
-        found_.differences.note(differences, name);
-        found_.writes.note(writes, name);
-    }
-
     // Of the corners and some other elements.
     void measure_bound(const Product& p, const Operands& x, const std::vector<Real>& sum,
                        const autograd::Rng& rng, const std::string& name) {
@@ -155,9 +117,7 @@ private:
     }
 
     Found& found_;
-    Input a_, b_, bias_;
-    Output c_, before_;
-    tests::Guarded<Real> packed_{kMostNumbers};
+    Workbench workbench_;
 };
 
 void measure_all(const Instrument& trust) {

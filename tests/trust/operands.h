@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/guarded.h"
 #include "tests/trust/product.h"
 
@@ -17,9 +18,6 @@ inline Real untouched(int64_t i) { return Real(-7777) - static_cast<Real>(i % 10
 
 inline bool same(Real x, Real y) {
     return std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y));
-}
-inline bool same(const Real* x, const Real* y, int64_t n) {
-    return n == 0 || std::memcmp(x, y, static_cast<std::size_t>(n) * sizeof(Real)) == 0;
 }
 
 // A dense matrix as the kernel wants it: perhaps transposed, its rows ld apart. In the gaps is NaN.
@@ -44,7 +42,9 @@ public:
         std::copy(values.begin(), values.end(), at_);
     }
     const Real* data() const { return at_; }
-    bool is_unchanged() const { return same(at_, values_.data(), std::ssize(values_)); }
+    bool is_unchanged() const {
+        return values_.empty() || std::memcmp(at_, values_.data(), values_.size() * sizeof(Real)) == 0;
+    }
 
 private:
     tests::Guarded<Real> memory_{kMostNumbers};
@@ -88,6 +88,86 @@ private:
     tests::Guarded<Real> memory_{kMostNumbers};
     const Product* p_ = nullptr;
     Real* at_ = nullptr;
+};
+
+// One product after the other, in memory between guard pages: what is not as it must be.
+class Workbench {
+public:
+    struct Found {
+        int64_t differences = 0, writes = 0;  // other bits; numbers outside of the result, and inputs
+        bool operator==(const Found&) const = default;
+    };
+
+    // sum: the product in the defined order, before the activation.
+    void set(const Product& p, const Operands& x, const std::vector<Real>& sum) {
+        p_ = p, x_ = &x, sum_ = sum;
+        a_.set(laid_out(x.a, p.g.m, p.g.k, p.g.a_transposed, p.g.lda), p.at_end);
+        b_.set(laid_out(x.b, p.g.k, p.g.n, p.g.b_transposed, p.g.ldb), p.at_end);
+        bias_.set(x.bias, p.at_end);
+    }
+    // By the kernels in use, of b as it is, or of what `pack` writes.
+    Found run(bool packed) {
+        const auto& products = autograd::kernels::cpu().products(p_.precision);
+        autograd::kernels::Gemm g = p_.g;
+        g.bias = p_.with_bias ? bias_.data() : nullptr;
+        g.activation = p_.has_activation() ? &p_.activation : nullptr;
+        const std::vector<Real> nothing(sum_.size(), kNothing);
+        c_.set(p_, p_.g.accumulate ? x_->c : nothing);
+        before_.set(p_, nothing);
+        g.before_activation = p_.keeps_sum ? before_.data() : nullptr;
+        const Real* b = b_.data();
+        Found found;
+        if (packed) {
+            const int64_t room = autograd::kernels::packed_size(g.n, g.k, p_.precision);
+            Real* const to = packed_.place(room, p_.at_end);
+            std::fill(to, to + room, kNothing);
+            products.pack(g, b, to);
+            found.differences += columns_differ(to);
+            b = to;
+            g.b_packed = true;
+        }
+        products.gemm(g, a_.data(), b, c_.data());
+        std::vector<Real> expected = sum_;
+        if (p_.has_activation())
+            autograd::kernels::cpu().unary(p_.activation, std::ssize(sum_), sum_.data(), expected.data());
+        compare(c_, expected, found);
+        if (p_.keeps_sum)
+            compare(before_, sum_, found);
+        found.writes += !a_.is_unchanged() + !b_.is_unchanged() + !bias_.is_unchanged();
+        return found;
+    }
+
+private:
+    static constexpr Real kNothing = std::numeric_limits<Real>::quiet_NaN();
+
+    static void compare(const Output& is, const std::vector<Real>& expected, Found& found) {
+        int64_t differences = 0, writes = 0;
+        is.compare(expected, differences, writes);
+        found.differences += differences, found.writes += writes;
+    }
+    // Of the first column of op(b), and of some others, packed and read back.
+    int64_t columns_differ(const Real* packed) const {
+        const auto& products = autograd::kernels::cpu().products(p_.precision);
+        const int64_t n = p_.g.n, k = p_.g.k;
+        int64_t wrong = 0;
+        for (int64_t j = 0; j < n; j += 1 + n / 3) {
+            std::vector<Real> column(static_cast<std::size_t>(k), kNothing);
+            products.unpack_column(p_.g, packed, j, column.data());
+            for (int64_t l = 0; l < k; ++l) {
+                const Real x = x_->b[static_cast<std::size_t>(l * n + j)];
+                wrong += !same(column[static_cast<std::size_t>(l)],
+                               p_.precision == Precision::bf16 ? tests::bf16(x) : x);
+            }
+        }
+        return wrong;
+    }
+
+    Product p_;
+    const Operands* x_ = nullptr;
+    std::vector<Real> sum_;
+    Input a_, b_, bias_;
+    Output c_, before_;
+    tests::Guarded<Real> packed_{kMostNumbers};
 };
 
 }  // namespace plaingrad::trust

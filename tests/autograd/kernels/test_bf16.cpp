@@ -1,17 +1,15 @@
-// The arithmetic of bfloat16 products (kernels/bf16.h): against the instruction that it is taken from, and
-// the same bits on every instruction set and machine, with numbers from all ranges. (Sizes and layouts of
-// the matrix product: test_gemm.cpp; of attention: test_bits.cpp. Rounding every kind of float:
-// test_math.cpp.)
+// The arithmetic of bfloat16 products (kernels/bf16.h): the same bits on every instruction set and machine,
+// with numbers from all ranges. One of the sets has the instruction VDPBF16PS, from which the definition is
+// taken. (Sizes and layouts of the matrix product: test_gemm.cpp; of attention: test_bits.cpp. Rounding every
+// kind of float: test_math.cpp.)
+#include <bit>
 #include <cstring>
 
 #include "autograd/kernels/kernels.h"
+#include "tests/autograd/kernels/attend.h"
 #include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
@@ -27,11 +25,7 @@ struct Words {
     }
 };
 
-float float_of(uint32_t word) {
-    float x;
-    std::memcpy(&x, &word, sizeof x);
-    return x;
-}
+float float_of(uint32_t word) { return std::bit_cast<float>(word); }
 
 // Numbers of which every `kind`-th has any bits at all, infinities and NaN included; the exponents of others
 // are spread from `exponent` on, so that sums of products meet, cancel, and become subnormal.
@@ -48,107 +42,35 @@ std::vector<Real> wild_numbers(int64_t count, uint64_t seed, uint32_t exponent, 
 }
 
 uint64_t hash_of(const std::vector<Real>& x, uint64_t hash) {
-    for (const Real value : x) {
-        uint32_t word;
-        const auto number = static_cast<float>(value);
-        std::memcpy(&word, &number, sizeof word);
-        hash = (hash ^ (number != number ? 0 : word)) * 1099511628211u;
-    }
+    for (const Real value : x)
+        hash = (hash ^ (value != value ? 0 : std::bit_cast<uint32_t>(static_cast<float>(value)))) *
+               1099511628211u;
     return hash;
 }
 
 }  // namespace
 
-#if defined(__x86_64__)
-[[gnu::target("avx512f,avx512bf16")]] static void dot_pairs(const uint32_t* a, const uint32_t* b,
-                                                            float* sum) {
-    const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
-    __m512bh xs, ys;
-    std::memcpy(&xs, &x, sizeof xs), std::memcpy(&ys, &y, sizeof ys);
-    _mm512_storeu_ps(sum, _mm512_dpbf16_ps(_mm512_loadu_ps(sum), xs, ys));
-}
-
-TEST_CASE("bf16: VDPBF16PS computes what is defined", "[kernels][bf16]") {
-    if (!__builtin_cpu_supports("avx512bf16") || kRealIsDouble)
-        SKIP("the instruction is not here");
-    constexpr int kLanes = 16, kRounds = 250'000;
-    Words words{1};
-    const auto half = [](uint32_t word, bool odd) {
-        return static_cast<Real>(float_of(odd ? word & 0xffff0000u : word << 16));
-    };
-    int64_t wrong = 0, flushed = 0;
-    for (int round = 0; round < kRounds; ++round) {
-        uint32_t a[kLanes], b[kLanes];
-        float sum[kLanes], before[kLanes];
-        for (int i = 0; i < kLanes; ++i) {
-            a[i] = words.next(), b[i] = words.next();
-            uint32_t c = words.next();
-            if (round % 2 == 1) {  // sums near the smallest normal number
-                const uint32_t exponent = words.next() % 120 + 4,
-                               other = 127 - exponent + words.next() % 6 - 3;
-                a[i] = (a[i] & 0x807f807fu) | exponent << 7 | exponent << 23;
-                b[i] = (b[i] & 0x807f807fu) | other << 7 | other << 23;
-                c = (c & 0x80000000u) | 0x00800000u |
-                    (words.next() % 4 == 0 ? c & 0x007fffffu : words.next() % 3);
-            }
-            std::memcpy(&sum[i], &c, sizeof c);
-            before[i] = sum[i];
-        }
-        dot_pairs(a, b, sum);
-        for (int i = 0; i < kLanes; ++i) {
-            const auto zeroed = [](Real x) {
-                return std::abs(x) < Real(0x1p-126f) ? std::copysign(Real(0), x) : x;
-            };
-            Real expected = zeroed(before[i]);
-            for (const bool odd : {true, false})
-                expected = flushing_fma(zeroed(half(a[i], odd)), zeroed(half(b[i], odd)), expected);
-            const auto found = static_cast<Real>(sum[i]);
-            wrong += !same_bits(found, expected) && !(std::isnan(found) && std::isnan(expected));
-            flushed += found == 0;
-        }
-    }
-    CHECK(wrong == 0);
-    CHECK(flushed > 10'000);
-}
-#endif
-
 // Sums of products in attention whose terms or results are subnormal: in tiles, under a pattern of pairs, and
-// of a single query. The factors of one product after the other are made small.
+// of a single query. The factors of one product after the other are made small: those of q, k, v, dout.
 TEST_CASE("bf16: attention flushes subnormal numbers on every instruction set", "[kernels][bf16][bits]") {
-    const int64_t d = 5;
+    const int exponents[][4] = {
+        {-63, -63, 0, 0}, {0, 0, -125, 0}, {0, -121, -2, -3}, {-121, 0, 0, -4}, {0, 0, 0, -124}};
+    const std::vector<uint8_t> pattern(static_cast<std::size_t>(40 * 40), 1);
     const auto all_results = [&] {
         std::vector<Real> results;
-        const std::vector<uint8_t> pattern(static_cast<std::size_t>(40 * 40), 1);
         for (const int64_t T : {40, 13, 1})
             for (const bool with_pattern : {false, true})
-                for (const auto& [of_q, of_k, of_v, of_dout] :
-                     std::vector<std::array<int, 4>>{{-63, -63, 0, 0},
-                                                     {0, 0, -125, 0},
-                                                     {0, -121, -2, -3},
-                                                     {-121, 0, 0, -4},
-                                                     {0, 0, 0, -124}}) {
-                    const auto small = [&](int64_t n, uint32_t seed, int exponent) {
-                        std::vector<Real> x = numbers(n, seed);
-                        for (Real& y : x)
-                            y = std::ldexp(y, exponent);
-                        return x;
-                    };
-                    const int64_t S = std::max<int64_t>(T, 13);
-                    const std::vector<Real> q = small(T * d, 1, of_q), k = small(S * d, 2, of_k),
-                                            v = small(S * d, 3, of_v), dout = small(T * d, 4, of_dout);
-                    std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(2 * T)), dq(q),
-                        dk(k), dv(v);
-                    Attention a = {};
-                    a.batch = a.heads = 1, a.queries = T, a.keys = S, a.d = d, a.scale = Real(0.4);
-                    a.q_row = a.kv_row = d;
-                    a.mask = {.causal = T > 1, .allowed = with_pattern ? pattern.data() : nullptr};
-                    cpu().bf16.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr,
-                                         statistics.data());
-                    cpu().bf16.attention_backward(a, q.data(), k.data(), v.data(), out.data(),
-                                                  statistics.data(), dout.data(), {dq.data()}, {dk.data()},
-                                                  {dv.data()});
-                    for (const auto* x : {&out, &dq, &dk, &dv})
-                        results.insert(results.end(), x->begin(), x->end());
+                for (const auto& of : exponents) {
+                    Attend r(1, T, std::max<int64_t>(T, 13), 5, Real(0.4));
+                    std::vector<Real>* const x[] = {&r.q, &r.k, &r.v, &r.dout};
+                    for (int i = 0; i < 4; ++i)
+                        for (Real& y : *x[i])
+                            y = std::ldexp(y, of[i]);
+                    r.a.mask = {.causal = T > 1, .allowed = with_pattern ? pattern.data() : nullptr};
+                    r.forward(cpu().bf16);
+                    r.backward(cpu().bf16);
+                    for (const auto& y : {r.out, r.dq, r.dk, r.dv})
+                        results.insert(results.end(), y.begin(), y.end());
                 }
         return results;
     };
@@ -192,18 +114,16 @@ TEST_CASE("bf16: a sum is kept from the smallest normal number on, and is 0 belo
 TEST_CASE("bf16: the missing half of a pair is +0, and is added", "[kernels][bf16][attention][bits]") {
     if (kRealIsDouble)
         SKIP("in double these sums are not 0");
-    const std::vector<Real> q = {1, 1, 1}, k = {0, 0, Real(0.75)},
-                            v = {Real(-0x1p-126), Real(-0x1p-126), Real(-0.0)};
+    const std::vector<uint8_t> pairs(9, 1);
     for (const bool pattern : {false, true})
         for_each_isa([&](const char* isa) {
-            const std::vector<uint8_t> pairs(9, 1);
-            std::vector<Real> out(3, kNan), statistics(6);
-            Attention a = {};
-            a.batch = a.heads = 1, a.queries = a.keys = 3, a.d = a.q_row = a.kv_row = 1, a.scale = 1;
-            a.mask = {.causal = true, .allowed = pattern ? pairs.data() : nullptr};
-            cpu().bf16.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+            Attend r(1, 3, 3, 1, 1);
+            r.q = {1, 1, 1}, r.k = {0, 0, Real(0.75)};
+            r.v = {Real(-0x1p-126), Real(-0x1p-126), Real(-0.0)};
+            r.a.mask = {.causal = true, .allowed = pattern ? pairs.data() : nullptr};
+            r.forward(cpu().bf16);
             INFO(isa);
-            CHECK((out[2] == 0 && !std::signbit(out[2])));
+            CHECK((r.out[2] == 0 && !std::signbit(r.out[2])));
         });
 }
 
@@ -222,23 +142,13 @@ TEST_CASE("bf16: the same bits on every instruction set, wherever the numbers li
                 hash = hash_of(c, hash);
             }
         // Under a causal mask each second query sees half of its last pair.
-        const int64_t T = 77, d = 5;
-        const std::vector<Real> q = numbers(T * d, 1), k = numbers(T * d, 2), v = numbers(T * d, 3);
-        std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(2 * T)), dq(q), dk(q), dv(q);
-        const Attention one = {.batch = 1,
-                               .heads = 1,
-                               .queries = T,
-                               .keys = T,
-                               .d = d,
-                               .q_row = d,
-                               .kv_row = d,
-                               .scale = Real(0.4),
-                               .mask = {.causal = true}};
-        cpu().bf16.attention(one, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
-        cpu().bf16.attention_backward(one, q.data(), k.data(), v.data(), out.data(), statistics.data(),
-                                      out.data(), {dq.data()}, {dk.data()}, {dv.data()});
-        for (const std::vector<Real>* x : {&out, &dq, &dk, &dv})
-            hash = hash_of(*x, hash);
+        Attend r(1, 77, 77, 5, Real(0.4));
+        r.a.mask = {.causal = true};
+        r.forward(cpu().bf16);
+        r.dout = r.out;
+        r.backward(cpu().bf16);
+        for (const auto& x : {r.out, r.dq, r.dk, r.dv})
+            hash = hash_of(x, hash);
         return hash;
     };
     const uint64_t expected = all_products();

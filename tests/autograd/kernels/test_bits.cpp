@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/autograd/kernels/attend.h"
 #include "tests/autograd/kernels/calls.h"
 #include "tests/catch.h"
 
@@ -100,14 +101,13 @@ TEST_CASE("kernels: accumulating adds to the result, overwriting does not read i
             REQUIRE(same_bits(fresh, fresh));  // overwrote its NaN
             REQUIRE(fresh.size() == again.size());
             CHECK((std::count(added.begin(), added.end(), true) > 0) == c.accumulates);
-            double worst = 0;
-            for (std::size_t i = 0; i < fresh.size(); ++i) {
-                const auto expected =
-                    static_cast<double>(fresh[i]) + (added[i] ? static_cast<double>(before[i]) : 0);
-                worst = std::max(
-                    worst, std::abs(static_cast<double>(again[i]) - expected) / (1 + std::abs(expected)));
-            }
-            CHECK(worst <= (kRealIsDouble ? 1e-12 : 1e-5));
+            std::vector<Real> expected = fresh;
+            for (std::size_t i = 0; i < fresh.size(); ++i)
+                expected[i] += added[i] ? before[i] : 0;
+            CHECK(worst_error(again, expected) <= (kRealIsDouble ? 1e-12 : 1e-5));
+            const bool is_elementwise = std::string(c.name) == "unary" || std::string(c.name) == "binary" ||
+                                        std::string(c.name) == "dropout";
+            CHECK((!is_elementwise || same_bits(again, expected)));
         }
 }
 
@@ -116,29 +116,28 @@ TEST_CASE("kernels: accumulating adds to the result, overwriting does not read i
 TEST_CASE("kernels: attention of a query does not depend on which keys later queries see",
           "[kernels][bits][attention]") {
     const int64_t queries = 20, keys = 520, d = 5;
-    const std::vector<Real> q(static_cast<std::size_t>(queries * d), 1);
-    std::vector<Real> k(static_cast<std::size_t>(keys * d), -1);
-    std::fill_n(k.begin(), d, Real(1));
     for_each_isa([&](const char* isa) {
         for (const bool is_bf16 : {false, true}) {
             const Products& products = is_bf16 ? cpu().bf16 : cpu().float32;
-            std::vector<Real> v(k.size(), is_bf16 ? Real(-1e-36) : Real(-1e-45)), statistics(2 * queries);
-            std::fill_n(v.begin(), d, Real(0));
-            std::vector<Real> together(q.size(), kNan), alone(q.size(), kNan);
-            Attention a = {};
-            a.batch = a.heads = 1, a.queries = queries, a.keys = keys, a.d = d, a.scale = 1;
-            a.q_row = a.kv_row = d, a.mask.causal = true;
-            products.attention(a, q.data(), k.data(), v.data(), together.data(), nullptr, statistics.data());
-            a.queries = 1, a.mask.causal = false;
+            Attend together(1, queries, keys, d, 1);
+            std::fill(together.q.begin(), together.q.end(), Real(1));
+            std::fill(together.k.begin(), together.k.end(), Real(-1));
+            std::fill_n(together.k.begin(), d, Real(1));
+            std::fill(together.v.begin(), together.v.end(), is_bf16 ? Real(-1e-36) : Real(-1e-45));
+            std::fill_n(together.v.begin(), d, Real(0));
+            together.a.mask.causal = true;
+            together.forward(products);
+            std::vector<Real> alone;
             for (int64_t t = 0; t < queries; ++t) {
                 const auto count = static_cast<int32_t>(t + 1 + keys - queries);
-                a.mask.key_counts = &count;
-                products.attention(a, q.data() + t * d, k.data(), v.data(), alone.data() + t * d, nullptr,
-                                   statistics.data());
+                Attend one = together.query(t);
+                one.a.mask = {.key_counts = &count};
+                one.forward(products);
+                alone.insert(alone.end(), one.out.begin(), one.out.end());
             }
             INFO(isa << (is_bf16 ? ", bf16" : ", float32"));
-            CHECK((kRealIsDouble || std::signbit(together[0])));
-            CHECK(same_bits(together, alone));
+            CHECK((kRealIsDouble || std::signbit(together.out[0])));
+            CHECK(same_bits(together.out, alone));
         }
     });
 }
@@ -146,17 +145,14 @@ TEST_CASE("kernels: attention of a query does not depend on which keys later que
 // Adding 0 would turn -0 to +0.
 TEST_CASE("kernels: without queries, attention adds nothing to the gradients of keys and values",
           "[kernels][bits][attention]") {
-    const std::vector<Real> k = numbers(3 * 5, 1), before(k.size(), Real(-0.0));
     for_each_isa([&](const char* isa) {
-        for (const Products& products : {cpu().float32, cpu().bf16}) {
-            std::vector<Real> dk = before, dv = before;
-            Attention a = {};
-            a.batch = a.heads = 1, a.queries = 0, a.keys = 3, a.d = a.q_row = a.kv_row = 5, a.scale = 1;
-            products.attention_backward(a, nullptr, k.data(), k.data(), nullptr, nullptr, nullptr, {nullptr},
-                                        {dk.data(), true}, {dv.data(), true});
+        for (const Products& products : each_precision()) {
+            Attend none(1, 0, 3, 5, 1);
+            none.dk = none.dv = std::vector<Real>(3 * 5, Real(-0.0));
+            none.backward(products, 6, 6);
             INFO(isa);
-            CHECK(same_bits(dk, before));
-            CHECK(same_bits(dv, before));
+            CHECK(same_bits(none.dk, std::vector<Real>(3 * 5, Real(-0.0))));
+            CHECK(same_bits(none.dv, std::vector<Real>(3 * 5, Real(-0.0))));
         }
     });
 }
@@ -189,102 +185,75 @@ TEST_CASE("kernels: a gradient of layer norm that is not wanted changes no bit o
 TEST_CASE("kernels: a gradient of attention that is not wanted changes no bit of the others",
           "[kernels][bits][attention]") {
     for (const int64_t queries : {5, 65})
-        for (const Products& products : {cpu().float32, cpu().bf16}) {
-            Attention a = {};
-            a.batch = 1, a.heads = 2, a.queries = queries, a.keys = 20, a.d = 5, a.scale = Real(0.3);
-            a.q_row = a.kv_row = 10;
-            const std::vector<Real> q = numbers(queries * 10, 1), k = numbers(200, 2), v = numbers(200, 3),
-                                    dout = numbers(queries * 10, 4);
-            std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(4 * queries));
-            products.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+        for (const Products& products : each_precision()) {
             const auto gradients = [&](int wanted) {
-                std::vector<std::vector<Real>> d = {q, k, v};
-                const auto sink = [&](int i) {
-                    return Out{wanted >> i & 1 ? d[at(i)].data() : nullptr, i == 1};
-                };
-                products.attention_backward(a, q.data(), k.data(), v.data(), out.data(), statistics.data(),
-                                            dout.data(), sink(0), sink(1), sink(2));
-                return d;
+                Attend r(2, queries, 20, 5, Real(0.3));
+                r.dq = r.q, r.dk = r.k, r.dv = r.v;
+                r.forward(products);
+                r.backward(products, wanted, 2);
+                return r;
             };
-            const auto all = gradients(7);
-            for (int wanted = 0; wanted < 7; ++wanted)
-                for (int i = 0; i < 3; ++i) {
-                    INFO(queries << " queries, wanted " << wanted << ", gradient " << i);
-                    const std::vector<Real>& untouched = i == 0 ? q : i == 1 ? k : v;
-                    CHECK(same_bits(gradients(wanted)[at(i)], wanted >> i & 1 ? all[at(i)] : untouched));
-                }
+            const Attend all = gradients(7), before(2, queries, 20, 5, Real(0.3));
+            for (int wanted = 0; wanted < 7; ++wanted) {
+                INFO(queries << " queries, wanted " << wanted);
+                const Attend r = gradients(wanted);
+                CHECK(same_bits(r.dq, wanted & 1 ? all.dq : before.q));
+                CHECK(same_bits(r.dk, wanted & 2 ? all.dk : before.k));
+                CHECK(same_bits(r.dv, wanted & 4 ? all.dv : before.v));
+            }
         }
 }
 
 // Under a pattern of pairs each row is computed for itself.
 TEST_CASE("kernels: a pattern that allows all pairs changes no bit of attention",
           "[kernels][bits][attention]") {
-    const auto results = [](Attention a, const Products& products, int64_t q_size, int64_t k_size) {
-        const std::vector<Real> q = numbers(q_size, 1), k = numbers(k_size, 2), v = numbers(k_size, 3),
-                                dout = numbers(q_size, 4);
-        std::vector<Real> out(q.size(), kNan), statistics(static_cast<std::size_t>(4 * a.queries), kNan);
-        std::vector<Real> dq = numbers(q_size, 5), dk(k.size(), kNan), dv = numbers(k_size, 6);
-        products.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
-        products.attention_backward(a, q.data(), k.data(), v.data(), out.data(), statistics.data(),
-                                    dout.data(), {dq.data(), true}, {dk.data()}, {dv.data(), true});
-        for (const auto& more : {statistics, dq, dk, dv})
-            out.insert(out.end(), more.begin(), more.end());
-        return out;
-    };
-    const int64_t queries = 17, d = 5;
     const std::vector<uint8_t> all(17 * 520, 1);
     for_each_isa([&](const char* isa) {
         for (const int64_t keys : {1, 8, 16, 17, 48, 520})  // 16, 48: rows of scores are full
-            for (const int mask : {0, 1, 2, 3}) {
-                const auto count = static_cast<int32_t>(mask >= 2 ? keys * 2 / 3 : keys);
-                Attention a = {};
-                a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d;
-                a.scale = Real(0.3), a.q_row = a.kv_row = 2 * d, a.key = {17, 4711};
-                a.dropout = mask == 0 ? 0 : Real(0.3);
-                a.mask = {.key_counts = &count, .causal = mask % 2 == 1};
-                INFO(isa << ", " << keys << " keys, mask " << mask);
-                for (const Products& products : {cpu().float32, cpu().bf16}) {
-                    a.mask.allowed = nullptr;
-                    const auto without = results(a, products, queries * 2 * d, keys * 2 * d);
-                    a.mask.allowed = all.data();
-                    CHECK(same_bits(without, results(a, products, queries * 2 * d, keys * 2 * d)));
+            for (const int mask : {0, 1, 2, 3})
+                for (const Products& products : each_precision()) {
+                    const auto count = static_cast<int32_t>(mask >= 2 ? keys * 2 / 3 : keys);
+                    const auto results = [&](const uint8_t* allowed) {
+                        Attend r(2, 17, keys, 5, Real(0.3));
+                        r.a.key = {17, 4711};
+                        r.a.dropout = mask == 0 ? 0 : Real(0.3);
+                        r.a.mask = {.key_counts = &count, .causal = mask % 2 == 1, .allowed = allowed};
+                        r.dq = numbers(length(r.q), 5), r.dv = numbers(length(r.v), 6);
+                        r.forward(products);
+                        r.backward(products, 7, 1 | 4);
+                        for (const auto& more : {r.statistics, r.dq, r.dk, r.dv})
+                            r.out.insert(r.out.end(), more.begin(), more.end());
+                        return r.out;
+                    };
+                    INFO(isa << ", " << keys << " keys, mask " << mask);
+                    CHECK(same_bits(results(nullptr), results(all.data())));
                 }
-            }
     });
 }
 
 TEST_CASE("kernels: attention of a single query has the bits that the query has among others",
           "[kernels][bits]") {
-    const std::string before = cpu().name;
-    for (const char* const* set = available(); *set != nullptr; ++set)
+    for_each_isa([&](const char* isa) {
         for (const int64_t keys : {1, 15, 16, 17, 513, 1100})
-            for (const int64_t d : {5, 16, 33, 70}) {
-                use(*set);
-                INFO(*set << ", " << keys << " keys of " << d);
-                const int64_t queries = 3, row = 2 * d;
-                const std::vector<Real> q = numbers(queries * row, 1);
-                const std::vector<Real> k = numbers(keys * row, 2), v = numbers(keys * row, 3);
-                const auto count = static_cast<int32_t>(keys - keys / 3);
-                Attention a = {};
-                a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.scale = Real(0.3);
-                a.q_row = a.kv_row = row, a.mask.key_counts = &count;
-                std::vector<uint8_t> pairs;
-                for (int64_t i = 0; i < queries * keys; ++i)
-                    pairs.push_back(i % 3 != 1);
+            for (const int64_t d : {5, 16, 33, 70})
                 for (const bool pattern : {false, true})
-                    for (const Products& products : {cpu().float32, cpu().bf16}) {
-                        std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
-                        a.queries = queries, a.mask.allowed = pattern ? pairs.data() : nullptr;
-                        products.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr,
-                                           unused.data());
-                        a.queries = 1;
-                        for (int64_t t = 0; t < queries; ++t) {
-                            a.mask.allowed = pattern ? pairs.data() + t * keys : nullptr;
-                            products.attention(a, q.data() + t * row, k.data(), v.data(),
-                                               alone.data() + t * row, nullptr, unused.data());
+                    for (const Products& products : each_precision()) {
+                        INFO(isa << ", " << keys << " keys of " << d << (pattern ? ", a pattern" : ""));
+                        const auto count = static_cast<int32_t>(keys - keys / 3);
+                        std::vector<uint8_t> pairs;
+                        for (int64_t i = 0; i < 3 * keys; ++i)
+                            pairs.push_back(i % 3 != 1);
+                        Attend all(2, 3, keys, d, Real(0.3));
+                        all.a.mask = {.key_counts = &count, .allowed = pattern ? pairs.data() : nullptr};
+                        all.forward(products);
+                        std::vector<Real> alone;
+                        for (int64_t t = 0; t < 3; ++t) {
+                            Attend one = all.query(t);
+                            one.a.mask.allowed = pattern ? pairs.data() + t * keys : nullptr;
+                            one.forward(products);
+                            alone.insert(alone.end(), one.out.begin(), one.out.end());
                         }
-                        CHECK(same_bits(alone, all));
+                        CHECK(same_bits(alone, all.out));
                     }
-            }
-    use(before.c_str());
+    });
 }

@@ -1,62 +1,36 @@
-// exp, log, tanh, sigmoid, gelu: accuracy, special values, and the same bits on every instruction set.
+// exp, log, tanh, sigmoid, gelu, their derivatives: accuracy, special values, and the same bits on every
+// instruction set.
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
+#include <bit>
 
-#include "autograd/kernels/kernels.h"
-#include "tests/autograd/kernels/bf16_reference.h"
+#include "tests/autograd/values.h"
 #include "tests/catch.h"
+#include "tests/trust/functions.h"
 
 using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
+using trust::Function;
 
 namespace {
 
 constexpr Real kInf = std::numeric_limits<Real>::infinity();
-constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 
-// Calls f once with each set of kernels, and puts the old one back.
-void for_each_isa(const std::function<void()>& f) {
-    const std::string before = cpu().name;
-    for (const char* const* name = available(); *name != nullptr; ++name) {
-        use(*name);
-        INFO("kernels: " << *name);
-        f();
-    }
-    use(before.c_str());
-}
-
-std::vector<Real> compute(Unary function, const std::vector<Real>& x) {
-    std::vector<Real> y(x.size());
-    cpu().unary(function, static_cast<int64_t>(x.size()), x.data(), y.data());
+std::vector<Real> compute(const Function& function, const std::vector<Real>& x) {
+    std::vector<Real> y(x.size()), ones(x.size(), 1);
+    function.compute(cpu(), length(x), x.data(), ones.data(), y.data());
     return y;
 }
-
-Real compute(Unary function, Real x) { return compute(function, std::vector<Real>{x})[0]; }
-
-Real float_of(uint32_t word) {
-    float x;
-    std::memcpy(&x, &word, sizeof x);
-    return x;
+std::vector<Real> compute(Unary f, const std::vector<Real>& x) {
+    std::vector<Real> y(x.size());
+    cpu().unary(f, length(x), x.data(), y.data());
+    return y;
 }
+Real compute(Unary f, Real x) { return compute(f, std::vector{x})[0]; }
 
-uint32_t word_of(float x) {
-    uint32_t word;
-    std::memcpy(&word, &x, sizeof word);
-    return word;
-}
-
-std::vector<Real> negated(std::vector<Real> x) {
-    for (Real& value : x)
-        value = -value;
-    return x;
-}
+Real float_of(uint32_t word) { return std::bit_cast<float>(word); }
+uint32_t word_of(float x) { return std::bit_cast<uint32_t>(x); }
 
 // Every `stride`-th float from the word `first` to the word `last`.
 std::vector<Real> floats(uint32_t first, uint32_t last, uint32_t stride) {
@@ -81,214 +55,76 @@ std::vector<Real> sweep(uint32_t stride) {
     return x;
 }
 
-// ---- the references, in double
-
-double sigmoid_reference(double x) {
-    return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
-}
-
-double gelu_tanh_argument(double x) {
-    return 2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-}
-
-double reference(Unary function, double x) {
-    switch (function) {
-        case Unary::neg:
-            return -x;
-        case Unary::exp:
-            return std::exp(x);
-        case Unary::log:
-            return std::log(x);
-        case Unary::sqrt:
-            return std::sqrt(x);
-        case Unary::tanh:
-            return std::tanh(x);
-        case Unary::sigmoid:
-            return sigmoid_reference(x);
-        case Unary::relu:
-            return x < 0 ? 0 : x;
-        case Unary::gelu:
-            return x < -1e3 ? 0 : x * 0.5 * std::erfc(-x * std::sqrt(0.5));
-        case Unary::gelu_tanh:
-            return x < -1e3 ? 0 : x * sigmoid_reference(gelu_tanh_argument(x));
-        case Unary::silu:
-            return x < -1e3 ? 0 : x * sigmoid_reference(x);
-        case Unary::abs:
-            return std::fabs(x);
-        case Unary::to_bf16:
-            return static_cast<double>(tests::bf16(static_cast<Real>(x)));
-        case Unary::count:
-            break;
-    }
-    return 0;
-}
-
-constexpr Unary kAll[] = {Unary::neg,       Unary::exp,     Unary::log,  Unary::sqrt,
-                          Unary::tanh,      Unary::sigmoid, Unary::relu, Unary::gelu,
-                          Unary::gelu_tanh, Unary::silu,    Unary::abs,  Unary::to_bf16};
-static_assert(std::size(kAll) == static_cast<size_t>(Unary::count));
-
-// How far y is from the truth, in ulp of Real at max(|truth|, smallest normal). Infinite if one of
-// them is NaN or overflows and the other is not what it should be.
-double ulp_error(Real y, double truth) {
-    const auto rounded = static_cast<Real>(truth);
-    if (std::isnan(truth) || std::isnan(y))
-        return std::isnan(truth) && std::isnan(y) ? 0 : INFINITY;
-    if (std::isinf(rounded) || std::isinf(y))
-        return y == rounded ? 0 : INFINITY;
-    using Limits = std::numeric_limits<Real>;
-    const double at = std::max(std::fabs(truth), static_cast<double>(Limits::min()));
-    const double ulp = std::ldexp(1.0, std::ilogb(at) + 1 - Limits::digits);
-    return std::fabs(static_cast<double>(y) - truth) / ulp;
-}
-
-// Just above what was measured over all floats: see math.h. In double the reference itself is
-// as coarse as the kernel.
-double tolerance(Unary function, double x) {
-    const double reference_error = kRealIsDouble ? 4 : 0;
-    switch (function) {
-        case Unary::neg:
-        case Unary::abs:
-        case Unary::relu:
-        case Unary::to_bf16:
-            return 0;
-        case Unary::sqrt:
-            return 0.5 + reference_error;
-        case Unary::exp:
-        case Unary::log:
-            return 1 + reference_error;
-        case Unary::tanh:
-            return 1.5 + reference_error;
-        case Unary::sigmoid:
-            return 2.5 + reference_error;
-        case Unary::silu:
-            // Far left the sigmoid is subnormal, and the error of its last bit is multiplied by x.
-            return x < (kRealIsDouble ? -708 : -87) ? -1.2 * std::max(x, -1e3) : 3.5 + reference_error;
-        case Unary::gelu:
-            // Beyond -37, in double, the tail is only approximate: below 1e-297.
-            return kRealIsDouble && x < -37 ? INFINITY : (x < -1 ? 6.6 : 4.1) + 2 * reference_error;
-        case Unary::gelu_tanh:
-            // On the left it is a power of e, and a relative error of the exponent is multiplied by it.
-            return 3 + reference_error +
-                   (x < 0 ? (kRealIsDouble ? 5 : 2.6) * -gelu_tanh_argument(std::max(x, -1e3)) : 0);
-        case Unary::count:
-            break;
-    }
-    return 0;
-}
-
-bool same_bits(Real a, Real b) {
-    return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+// What each function promises in float. In double the reference is as coarse as the kernel.
+double tolerance(const Function& function, double x) {
+    if (!kRealIsDouble)
+        return function.bound(x);
+    // Beyond -37, in double, the tail is only approximate: below 1e-297.
+    return function.f == Unary::gelu && x < -37 ? HUGE_VAL : 4 + 2 * function.bound(x);
 }
 
 }  // namespace
 
-TEST_CASE("functions are accurate to their bounds in ulp", "[math]") {
+TEST_CASE("functions and derivatives are accurate to their bounds in ulp", "[math]") {
     const std::vector<Real> x = sweep(20011);
-    for_each_isa([&] {
-        for (const Unary function : kAll) {
+    for_each_isa([&](const char* isa) {
+        for (const Function& function : trust::kFunctions) {
             const std::vector<Real> y = compute(function, x);
             int wrong = 0;
-            for (size_t i = 0; i < x.size(); ++i) {
-                const double error = ulp_error(y[i], reference(function, x[i]));
-                if (error <= tolerance(function, x[i]))
+            for (std::size_t i = 0; i < x.size() && wrong < 3; ++i) {
+                if (!function.defined(x[i]))
                     continue;
-                if (++wrong > 3)
-                    break;
+                const double error = trust::ulps_off(function, static_cast<double>(x[i]), y[i]);
+                if (error <= tolerance(function, static_cast<double>(x[i])))
+                    continue;
+                ++wrong;
                 UNSCOPED_INFO("x " << x[i] << " gives " << y[i] << ", " << error << " ulp off");
             }
-            INFO("function " << static_cast<int>(function));
+            INFO(function.name << ", " << isa);
             REQUIRE(wrong == 0);
         }
     });
 }
 
-TEST_CASE("special values", "[math]") {
+TEST_CASE("functions and derivatives of 0, infinity and NaN", "[math]") {
     struct Case {
-        Unary function;
-        Real x, y;
+        Unary f;
+        Real x, slope;
     };
-    const Real tiny = std::numeric_limits<Real>::denorm_min(), small = Real(1e-20);
-    const Case cases[] = {
-        {Unary::neg, 0, Real(-0.0)},
-        {Unary::neg, kInf, -kInf},
-        {Unary::exp, 0, 1},
-        {Unary::exp, Real(-0.0), 1},
-        {Unary::exp, kInf, kInf},
-        {Unary::exp, -kInf, 0},
-        {Unary::exp, 1000, kInf},
-        {Unary::exp, Real(3e38), kInf},
-        {Unary::exp, -1000, 0},
-        {Unary::exp, Real(-3e38), 0},
-        {Unary::exp, tiny, 1},
-        {Unary::log, 1, 0},
-        {Unary::log, 0, -kInf},
-        {Unary::log, Real(-0.0), -kInf},
-        {Unary::log, -1, kNan},
-        {Unary::log, -tiny, kNan},
-        {Unary::log, -kInf, kNan},
-        {Unary::log, kInf, kInf},
-        {Unary::sqrt, 0, 0},
-        {Unary::sqrt, 4, 2},
-        {Unary::sqrt, -1, kNan},
-        {Unary::sqrt, kInf, kInf},
-        {Unary::tanh, 0, 0},
-        {Unary::tanh, Real(-0.0), Real(-0.0)},
-        {Unary::tanh, kInf, 1},
-        {Unary::tanh, -kInf, -1},
-        {Unary::tanh, 50, 1},
-        {Unary::tanh, tiny, tiny},
-        {Unary::tanh, -tiny, -tiny},
-        {Unary::tanh, small, small},
-        {Unary::sigmoid, 0, Real(0.5)},
-        {Unary::sigmoid, kInf, 1},
-        {Unary::sigmoid, -kInf, 0},
-        {Unary::sigmoid, small, Real(0.5)},
-        {Unary::relu, 2, 2},
-        {Unary::relu, -2, 0},
-        {Unary::relu, kInf, kInf},
-        {Unary::relu, -kInf, 0},
-        {Unary::abs, -2, 2},
-        {Unary::abs, Real(-0.0), 0},
-        {Unary::abs, -kInf, kInf},
-        {Unary::silu, 0, 0},
-        {Unary::silu, kInf, kInf},
-        {Unary::silu, -kInf, Real(-0.0)},
-        {Unary::silu, Real(1e30), Real(1e30)},
-        {Unary::silu, Real(-1e30), Real(-0.0)},
-        {Unary::silu, small, small / 2},
-        {Unary::gelu, 0, 0},
-        {Unary::gelu, kInf, kInf},
-        {Unary::gelu, -kInf, 0},
-        {Unary::gelu, Real(1e30), Real(1e30)},
-        {Unary::gelu, Real(-1e30), 0},
-        {Unary::gelu, small, small / 2},
-        {Unary::gelu_tanh, 0, 0},
-        {Unary::gelu_tanh, kInf, kInf},
-        {Unary::gelu_tanh, -kInf, Real(-0.0)},
-        {Unary::gelu_tanh, Real(1e30), Real(1e30)},
-        {Unary::gelu_tanh, Real(-1e30), Real(-0.0)},
-        {Unary::gelu_tanh, small, small / 2},
-    };
-    for_each_isa([&] {
-        for (const Case& c : cases) {
-            const Real y = compute(c.function, c.x);
-            INFO("function " << static_cast<int>(c.function) << " of " << c.x << ": " << y << ", not "
-                             << c.y);
-            REQUIRE(same_bits(y, c.y));
+    const Case slopes[] = {{Unary::neg, 3, -1},          {Unary::to_bf16, 3, 1},
+                           {Unary::abs, 0, 0},           {Unary::abs, kNan, kNan},
+                           {Unary::abs, -kInf, -1},      {Unary::abs, -2, -1},
+                           {Unary::abs, 2, 1},           {Unary::relu, 0, 0},
+                           {Unary::relu, Real(-0.0), 0}, {Unary::relu, Real(1e-30), 1},
+                           {Unary::relu, -2, 0},         {Unary::relu, 2, 1}};
+    const std::vector<Real> x(trust::kSpecial.begin(), trust::kSpecial.end());
+    for_each_isa([&](const char* isa) {
+        for (const Function& function : trust::kFunctions) {
+            const std::vector<Real> y = compute(function, x);
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const Real expected = i < 4 ? static_cast<Real>(function.at[i]) : kNan;
+                INFO(function.name << " of " << x[i] << ": " << y[i] << ", not " << expected << ", " << isa);
+                REQUIRE((!function.defined(x[i]) || same_or_nan(y[i], expected)));
+            }
         }
-        for (const Unary function : kAll) {
-            INFO("function " << static_cast<int>(function));
-            REQUIRE(std::isnan(compute(function, kNan)));
-            REQUIRE(std::isnan(compute(function, -kNan)));
+        for (const Case& c : slopes) {
+            const Real one = 1;
+            Real dx = Real(-12345.5);
+            cpu().unary_backward(c.f, 1, &c.x, &one, {&dx});
+            INFO("derivative of " << static_cast<int>(c.f) << " at " << c.x << ": " << dx << ", " << isa);
+            REQUIRE((dx == c.slope || same_or_nan(dx, c.slope)));
         }
+        const Real tiny = std::numeric_limits<Real>::denorm_min();
+        for (const Real number : {tiny, -tiny, Real(1e-20)})
+            REQUIRE(same_or_nan(compute(Unary::tanh, number), number));
+        REQUIRE(same_or_nan(compute(Unary::log, -tiny), kNan));
     });
 }
 
 TEST_CASE("exp overflows and underflows at the right place and never decreases there", "[math]") {
     if (kRealIsDouble)
         SKIP("it is the C library's");
-    for_each_isa([&] {
+    for_each_isa([&](const char*) {
         const Real last_finite = Real(0x1.62e42ep6), first_infinite = Real(0x1.62e43p6);
         REQUIRE(std::isfinite(compute(Unary::exp, last_finite)));
         REQUIRE(compute(Unary::exp, first_infinite) == kInf);
@@ -308,14 +144,23 @@ TEST_CASE("exp overflows and underflows at the right place and never decreases t
 
 TEST_CASE("tanh is odd to the bit", "[math]") {
     const std::vector<Real> x = sweep(30011);
-    for_each_isa([&] {
-        const std::vector<Real> y = compute(Unary::tanh, x), z = compute(Unary::tanh, negated(x));
+    for_each_isa([&](const char*) {
+        std::vector<Real> negative;
+        for (const Real value : x)
+            negative.push_back(-value);
+        const std::vector<Real> y = compute(Unary::tanh, x), z = compute(Unary::tanh, negative);
         int wrong = 0;
         for (size_t i = 0; i < x.size(); ++i)
-            wrong += !same_bits(y[i], -z[i]);
+            wrong += !same_or_nan(y[i], -z[i]);
         REQUIRE(wrong == 0);
     });
 }
+
+// In this order they are hashed.
+constexpr Unary kAll[] = {Unary::neg,       Unary::exp,     Unary::log,  Unary::sqrt,
+                          Unary::tanh,      Unary::sigmoid, Unary::relu, Unary::gelu,
+                          Unary::gelu_tanh, Unary::silu,    Unary::abs,  Unary::to_bf16};
+static_assert(std::size(kAll) == static_cast<size_t>(Unary::count));
 
 TEST_CASE("functions have the same bits on every instruction set", "[math]") {
     const std::vector<Real> x = sweep(20021);
@@ -327,7 +172,7 @@ TEST_CASE("functions have the same bits on every instruction set", "[math]") {
     uint64_t hash = 14695981039346656037u;  // FNV-1a over all results, as floats
     for (const Unary function : kAll) {
         std::vector<Real> y, dx(x.size());
-        for_each_isa([&] {
+        for_each_isa([&](const char*) {
             const std::vector<Real> here = compute(function, x);
             std::vector<Real> dx_here(x.size());
             cpu().unary_backward(function, n, x.data(), dy.data(), {dx_here.data()});
@@ -337,7 +182,7 @@ TEST_CASE("functions have the same bits on every instruction set", "[math]") {
             }
             int wrong = 0;
             for (size_t i = 0; i < x.size(); ++i)
-                wrong += !same_bits(here[i], y[i]) || !same_bits(dx_here[i], dx[i]);
+                wrong += !same_or_nan(here[i], y[i]) || !same_or_nan(dx_here[i], dx[i]);
             INFO("function " << static_cast<int>(function) << ", against " << available()[0]);
             REQUIRE(wrong == 0);
         });

@@ -1,23 +1,21 @@
 // The vector of sixteen lanes against plain numbers, lane by lane. Here it is the one that this file's flags
 // choose; the others are reached by way of the kernels, or with CXXFLAGS='-mavx2 -mfma' and the like.
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <vector>
-
 #include "autograd/kernels/simd.h"
+
+#include <bit>
+#include <limits>
+
+#include "tests/autograd/values.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
 
 namespace {
 
 constexpr Real kInf = std::numeric_limits<Real>::infinity();
-constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();
 
 // Sixteen of each, so that each meets each of the others once when one vector is rotated.
@@ -57,11 +55,9 @@ std::vector<uint32_t> words(Int a) {
     return word;
 }
 
-bool same(Real a, Real b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
-
-// f on vectors and g on numbers, for all pairs of kNumbers.
-void compare(const char* name, const std::function<Vec(Vec, Vec)>& f,
-             const std::function<Real(Real, Real)>& g) {
+// f on vectors and on numbers, for all pairs of kNumbers.
+template <class F>
+void compare(const char* name, const F& f) {
     for (int shift = 0; shift < kLanes; ++shift) {
         Lanes other;
         for (int i = 0; i < kLanes; ++i)
@@ -69,13 +65,14 @@ void compare(const char* name, const std::function<Vec(Vec, Vec)>& f,
         Lanes y = lanes(f(load(kNumbers), load(other.lane)));
         for (int i = 0; i < kLanes; ++i) {
             INFO(name << "(" << kNumbers[i] << ", " << other[i] << ") in lane " << i << " is " << y[i]);
-            CHECK(same(y[i], g(kNumbers[i], other[i])));
+            CHECK(same_or_nan(y[i], f(kNumbers[i], other[i])));
         }
     }
 }
 
-void compare_words(const char* name, const std::function<Int(Int, Int)>& f,
-                   const std::function<uint32_t(uint32_t, uint32_t)>& g) {
+// The same of words.
+template <class F, class G>
+void compare_words(const char* name, const F& f, const G& g) {
     for (int shift = 0; shift < kLanes; ++shift) {
         int32_t other[kLanes];
         for (int i = 0; i < kLanes; ++i)
@@ -83,47 +80,52 @@ void compare_words(const char* name, const std::function<Int(Int, Int)>& f,
         const std::vector<uint32_t> y = words(f(words(kWords), words(other)));
         for (int i = 0; i < kLanes; ++i) {
             INFO(name << "(" << kWords[i] << ", " << other[i] << ") in lane " << i);
-            CHECK(y[static_cast<size_t>(i)] ==
-                  g(static_cast<uint32_t>(kWords[i]), static_cast<uint32_t>(other[i])));
+            CHECK(y[static_cast<size_t>(i)] == static_cast<uint32_t>(g(static_cast<uint32_t>(kWords[i]),
+                                                                       static_cast<uint32_t>(other[i]))));
         }
     }
 }
+template <class F>
+void compare_words(const char* name, const F& f) {
+    compare_words(name, f, f);
+}
+
+// The functions of a Vec, and what they are of a number.
+Vec constant(Vec, Real x) { return broadcast(x); }
+Real constant(Real, Real x) { return x; }
+Vec larger(Vec a, Vec b) { return max(a, b); }
+Real larger(Real a, Real b) { return a > b ? a : b; }
+Vec smaller(Vec a, Vec b) { return min(a, b); }
+Real smaller(Real a, Real b) { return a < b ? a : b; }
+Vec root(Vec a) { return sqrt(a); }
+Real root(Real a) { return std::sqrt(a); }
+Vec if_less(Vec a, Vec b, Vec yes, Vec no) { return select(less(a, b), yes, no); }
+Real if_less(Real a, Real b, Real yes, Real no) { return a < b ? yes : no; }
+Vec if_equal(Vec a, Vec b, Vec yes, Vec no) { return select(equal(a, b), yes, no); }
+Real if_equal(Real a, Real b, Real yes, Real no) { return a == b ? yes : no; }
+Vec plus_product(Vec a, Vec b, Vec c) { return fma(a, b, c); }
+Real plus_product(Real a, Real b, Real c) { return std::fma(a, b, c); }
+Vec less_product(Vec a, Vec b, Vec c) { return fnma(a, b, c); }
+Real less_product(Real a, Real b, Real c) { return std::fma(-a, b, c); }
 
 Vec numbered(Real first) { return to_real(lane_numbers()) + broadcast(first); }
 
 }  // namespace
 
 TEST_CASE("simd: each lane computes what a number would", "[simd][kernels]") {
-    const Vec one = broadcast(1), none = broadcast(-0.0f);
-    compare(
-        "+", [](Vec a, Vec b) { return a + b; }, [](Real a, Real b) { return a + b; });
-    compare(
-        "-", [](Vec a, Vec b) { return a - b; }, [](Real a, Real b) { return a - b; });
-    compare(
-        "*", [](Vec a, Vec b) { return a * b; }, [](Real a, Real b) { return a * b; });
-    compare(
-        "/", [](Vec a, Vec b) { return a / b; }, [](Real a, Real b) { return a / b; });
-    compare(
-        "max", [](Vec a, Vec b) { return max(a, b); }, [](Real a, Real b) { return a > b ? a : b; });
-    compare(
-        "min", [](Vec a, Vec b) { return min(a, b); }, [](Real a, Real b) { return a < b ? a : b; });
-    compare(
-        "sqrt", [](Vec a, Vec) { return sqrt(a); }, [](Real a, Real) { return std::sqrt(a); });
-    compare(
-        "less", [&](Vec a, Vec b) { return select(less(a, b), a, one); },
-        [](Real a, Real b) { return a < b ? a : Real(1); });
-    compare(
-        "equal", [&](Vec a, Vec b) { return select(equal(a, b), one, b); },
-        [](Real a, Real b) { return a == b ? Real(1) : b; });
-    compare(
-        "broadcast", [&](Vec, Vec) { return none; }, [](Real, Real) { return Real(-0.0); });
+    compare("+", [](auto a, auto b) { return a + b; });
+    compare("-", [](auto a, auto b) { return a - b; });
+    compare("*", [](auto a, auto b) { return a * b; });
+    compare("/", [](auto a, auto b) { return a / b; });
+    compare("max", [](auto a, auto b) { return larger(a, b); });
+    compare("min", [](auto a, auto b) { return smaller(a, b); });
+    compare("sqrt", [](auto a, auto) { return root(a); });
+    compare("less", [](auto a, auto b) { return if_less(a, b, a, constant(a, 1)); });
+    compare("equal", [](auto a, auto b) { return if_equal(a, b, constant(a, 1), b); });
+    compare("broadcast", [](auto a, auto) { return constant(a, Real(-0.0)); });
     for (const Real c : kNumbers) {
-        compare(
-            "fma", [c](Vec a, Vec b) { return fma(a, b, broadcast(c)); },
-            [c](Real a, Real b) { return std::fma(a, b, c); });
-        compare(
-            "fnma", [c](Vec a, Vec b) { return fnma(a, b, broadcast(c)); },
-            [c](Real a, Real b) { return std::fma(-a, b, c); });
+        compare("fma", [c](auto a, auto b) { return plus_product(a, b, constant(a, c)); });
+        compare("fnma", [c](auto a, auto b) { return less_product(a, b, constant(a, c)); });
     }
 }
 
@@ -137,7 +139,7 @@ TEST_CASE("simd: fma rounds once", "[simd][kernels]") {
         for (const Real c : {Real(1), Real(1) + Real(0x1p-23), Real(-1), Real(-1) - Real(0x1p-23)})
             for (const Real sign : {Real(1), Real(-1)}) {
                 const Vec sum = fma(broadcast(sign * scaled), broadcast(y), broadcast(c));
-                wrong += !same(lanes(sum)[0], std::fma(sign * scaled, y, c));
+                wrong += !same_or_nan(lanes(sum)[0], std::fma(sign * scaled, y, c));
             }
     }
     CHECK(near > 100);
@@ -145,68 +147,53 @@ TEST_CASE("simd: fma rounds once", "[simd][kernels]") {
 }
 
 TEST_CASE("simd: integers wrap, shift and compare", "[simd][kernels]") {
-    compare_words(
-        "+", [](Int a, Int b) { return a + b; }, [](uint32_t a, uint32_t b) { return a + b; });
-    compare_words(
-        "-", [](Int a, Int b) { return a - b; }, [](uint32_t a, uint32_t b) { return a - b; });
-    compare_words(
-        "*", [](Int a, Int b) { return a * b; }, [](uint32_t a, uint32_t b) { return a * b; });
-    compare_words(
-        "&", [](Int a, Int b) { return a & b; }, [](uint32_t a, uint32_t b) { return a & b; });
-    compare_words(
-        "|", [](Int a, Int b) { return a | b; }, [](uint32_t a, uint32_t b) { return a | b; });
-    compare_words(
-        "^", [](Int a, Int b) { return a ^ b; }, [](uint32_t a, uint32_t b) { return a ^ b; });
-    compare_words(
-        "<<", [](Int a, Int) { return a << 23; }, [](uint32_t a, uint32_t) { return a << 23; });
-    compare_words(
-        ">>", [](Int a, Int) { return a >> 15; }, [](uint32_t a, uint32_t) { return a >> 15; });
+    compare_words("+", [](auto a, auto b) { return a + b; });
+    compare_words("-", [](auto a, auto b) { return a - b; });
+    compare_words("*", [](auto a, auto b) { return a * b; });
+    compare_words("&", [](auto a, auto b) { return a & b; });
+    compare_words("|", [](auto a, auto b) { return a | b; });
+    compare_words("^", [](auto a, auto b) { return a ^ b; });
+    compare_words("<<", [](auto a, auto) { return a << 23; });
+    compare_words(">>", [](auto a, auto) { return a >> 15; });
     compare_words(
         "shift_right_signed", [](Int a, Int) { return shift_right_signed(a, 23); },
-        [](uint32_t a, uint32_t) { return static_cast<uint32_t>(static_cast<int32_t>(a) >> 23); });
+        [](uint32_t a, uint32_t) { return static_cast<int32_t>(a) >> 23; });
     compare_words(
         "less", [](Int a, Int b) { return to_int(select(less(a, b), broadcast(1), zero())); },
-        [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? 1u : 0u; });
+        [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a) < static_cast<int32_t>(b); });
     compare_words(
         "bits", [](Int a, Int) { return bits(to_real(a)); },
         [](uint32_t a, uint32_t) {
-            const auto x = static_cast<float>(static_cast<int32_t>(a));
-            uint32_t word;
-            std::memcpy(&word, &x, sizeof word);
-            return word;
+            return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(a)));
         });
 }
 
 TEST_CASE("simd: to_int rounds to nearest, ties to even; out of range is INT32_MIN", "[simd][kernels]") {
-    struct Case {
-        double x;
-        int32_t y;
-    };
-    const Case cases[] = {{0.5, 0},
-                          {1.5, 2},
-                          {2.5, 2},
-                          {-0.5, 0},
-                          {-1.5, -2},
-                          {-2.5, -2},
-                          {1.75, 2},
-                          {-3.25, -3},
-                          {4194303.5, 4194304},
-                          {4194304.5, 4194304},
-                          {4194305.5, 4194306},
-                          {-4194305.5, -4194306},
-                          {8388607.5, 8388608},
-                          {8388609, 8388609},
-                          {-16777218, -16777218},
-                          {2147483520, 2147483520},
-                          {2147483648.0, INT32_MIN},
-                          {-2147483648.0, INT32_MIN},
-                          {1e30, INT32_MIN},
-                          {-1e30, INT32_MIN},
-                          {INFINITY, INT32_MIN},
-                          {NAN, INT32_MIN}};
-    for (const Case& c : cases) {
-        INFO(c.x);
-        REQUIRE(words(to_int(broadcast(static_cast<Real>(c.x))))[kLanes - 1] == static_cast<uint32_t>(c.y));
+    const std::pair<double, int32_t> cases[] = {{0.5, 0},
+                                                {1.5, 2},
+                                                {2.5, 2},
+                                                {-0.5, 0},
+                                                {-1.5, -2},
+                                                {-2.5, -2},
+                                                {1.75, 2},
+                                                {-3.25, -3},
+                                                {4194303.5, 4194304},
+                                                {4194304.5, 4194304},
+                                                {4194305.5, 4194306},
+                                                {-4194305.5, -4194306},
+                                                {8388607.5, 8388608},
+                                                {8388609, 8388609},
+                                                {-16777218, -16777218},
+                                                {2147483520, 2147483520},
+                                                {2147483648.0, INT32_MIN},
+                                                {-2147483648.0, INT32_MIN},
+                                                {1e30, INT32_MIN},
+                                                {-1e30, INT32_MIN},
+                                                {INFINITY, INT32_MIN},
+                                                {NAN, INT32_MIN}};
+    for (const auto& [x, y] : cases) {
+        INFO(x);
+        REQUIRE(words(to_int(broadcast(static_cast<Real>(x))))[kLanes - 1] == static_cast<uint32_t>(y));
     }
 }
 
@@ -239,7 +226,7 @@ TEST_CASE("simd: reductions of sixteen lanes, always by the same tree", "[simd][
     for (int half = kLanes / 2; half > 0; half /= 2)
         for (int i = 0; i < half; ++i)
             x[i] = x[i] + x[i + half];
-    CHECK(same(reduce_add(v), x[0]));
+    CHECK(same_or_nan(reduce_add(v), x[0]));
     for (int i = 0; i < kLanes; ++i) {
         Lanes y = {};
         y[i] = 1;

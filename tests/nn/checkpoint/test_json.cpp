@@ -1,7 +1,10 @@
 // JSON: all of RFC 8259's grammar is read, everything else is refused with one line that names the place.
 #include "nn/checkpoint/json.h"
 
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <sstream>
 
 #include "nn/checkpoint/utf8.h"
 #include "tests/autograd/values.h"
@@ -40,10 +43,7 @@ std::string rewritten(const Json& json) {
         case Kind::number:
             break;
     }
-    const double value = json.real();
-    uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    return std::to_string(bits);
+    return std::to_string(std::bit_cast<uint64_t>(json.real()));
 }
 
 Json parsed(const std::string& text) { return {text, "f.json"}; }
@@ -67,35 +67,39 @@ void refuses(const std::string& text, const std::string& reason) {
 // The right side was printed by Python 3 from json.loads(text), in the form of `rewritten`: the bits of a
 // number x are struct.unpack("<Q", struct.pack("<d", x)).
 TEST_CASE("json: values, compared with Python's", "[nn][checkpoint][json]") {
+    for (const std::string text : {"0",
+                                   "-0",
+                                   "-0.0",
+                                   "1",
+                                   "-1",
+                                   "12345678901234567890",
+                                   "1.5",
+                                   "0.1",
+                                   "1e5",
+                                   "1E5",
+                                   "1e+5",
+                                   "1e-5",
+                                   "1.5E-05",
+                                   "10000.0",
+                                   "1e-12",
+                                   "1e22",
+                                   "1e23",
+                                   "123456789.123456789",
+                                   "4.9e-324",
+                                   "2.2250738585072014e-308",
+                                   "1.7976931348623157e308",
+                                   "1e-400",
+                                   "0.30000000000000004",
+                                   "9007199254740993",
+                                   "5e-06"}) {
+        INFO(text);  // numbers as the C library reads them, which rounds correctly
+        CHECK(std::bit_cast<uint64_t>(parsed(text).real()) ==
+              std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr)));
+    }
     const std::pair<std::string, std::string> table[] = {
         {"null", "null"},
         {"true", "true"},
         {" false ", "false"},
-        {"0", "0"},
-        {"-0", "9223372036854775808"},
-        {"-0.0", "9223372036854775808"},
-        {"1", "4607182418800017408"},
-        {"-1", "13830554455654793216"},
-        {"12345678901234567890", "4892433759222981601"},
-        {"1.5", "4609434218613702656"},
-        {"0.1", "4591870180066957722"},
-        {"1e5", "4681608360884174848"},
-        {"1E5", "4681608360884174848"},
-        {"1e+5", "4681608360884174848"},
-        {"1e-5", "4532020583610935537"},
-        {"1.5E-05", "4534972062662729065"},
-        {"10000.0", "4666723172467343360"},
-        {"1e-12", "4427486594234968593"},
-        {"1e22", "4936209963552724370"},
-        {"1e23", "4950912855330343670"},
-        {"123456789.123456789", "4728057454355442549"},
-        {"4.9e-324", "1"},
-        {"2.2250738585072014e-308", "4503599627370496"},
-        {"1.7976931348623157e308", "9218868437227405311"},
-        {"1e-400", "0"},
-        {"0.30000000000000004", "4599075939470750516"},
-        {"9007199254740993", "4845873199050653696"},
-        {"5e-06", "4527516983983565041"},
         {R"("")", R"("")"},
         {R"("a")", R"("a")"},
         {R"("\"\\\/\b\f\n\r\t")", R"("\"\\/\b\f\n\r\t")"},
@@ -136,9 +140,7 @@ TEST_CASE("json: whole numbers", "[nn][checkpoint][json]") {
     const auto count = [](const std::string& text, int64_t most = INT64_MAX) {
         return parsed(text).count(most);
     };
-    CHECK(integer(" 0") == 0);
-    CHECK(integer("-0") == 0);
-    CHECK(integer("-12") == -12);
+    CHECK((integer(" 0") == 0 && integer("-0") == 0 && integer("-12") == -12));
     CHECK(integer("9223372036854775807") == INT64_MAX);
     CHECK(integer("-9223372036854775808") == INT64_MIN);
     CHECK(count("9223372036854775807") == INT64_MAX);
@@ -170,21 +172,32 @@ TEST_CASE("json: members in their order, and each value's name in errors", "[nn]
     CHECK((json["a"].is_null() && json["none"].is_null() && !json["f"].is_null()));
     CHECK((json["a"].boolean_or(true) && json["none"].text_or("x") == "x" &&
            json["c"]["d"].text_or("") == "eA"));
-    const auto error = [&](const auto& read) { return error_of([&] { read(json); }); };
-    CHECK(error([](const Json& j) { j["f"].text(); }) == "f.json: f must be a string: got 1");
-    CHECK(error([](const Json& j) { j["c"]["d"].real(); }) == "f.json: c.d must be a number: got \"eA\"");
-    CHECK(error([](const Json& j) { j["c"]["d"].boolean(); }) ==
-          "f.json: c.d must be true or false: got \"eA\"");
-    CHECK(error([](const Json& j) { j["c"]["e"].text(); }) == "f.json: c.e is missing; it must be a string");
-    CHECK(error([](const Json& j) { j["no"]["e"]; }) == "f.json: no is missing; it must be an object");
-    CHECK(error([](const Json& j) { j["b"].items()[1].count(3); }) ==
-          "f.json: b[1] must be a whole number from 0 to 3: got -2");
-    CHECK(error([](const Json& j) { j["b"].items()[2].members()[0].nonempty_text(); }) ==
-          "f.json: b[2].x y must not be empty");
-    CHECK(error([](const Json& j) { j["c"].items(); }) == "f.json: c must be a list: got {...}");
-    CHECK(error([](const Json& j) { j["b"].members(); }) == "f.json: b must be an object: got [...]");
-    CHECK(error([](const Json& j) { j.require(false, "is ", 1); }) == "f.json: is 1");
+    struct Wrong {
+        std::function<void(const Json&)> read;
+        std::string said;
+    };
+    const Wrong table[] = {
+        {[](const Json& j) { j["f"].text(); }, "f must be a string: got 1"},
+        {[](const Json& j) { j["c"]["d"].real(); }, "c.d must be a number: got \"eA\""},
+        {[](const Json& j) { j["c"]["d"].boolean(); }, "c.d must be true or false: got \"eA\""},
+        {[](const Json& j) { j["c"]["e"].text(); }, "c.e is missing; it must be a string"},
+        {[](const Json& j) { j["no"]["e"]; }, "no is missing; it must be an object"},
+        {[](const Json& j) { j["b"].items()[1].count(3); },
+         "b[1] must be a whole number from 0 to 3: got -2"},
+        {[](const Json& j) { j["b"].items()[2].members()[0].nonempty_text(); }, "b[2].x y must not be empty"},
+        {[](const Json& j) { j["c"].items(); }, "c must be a list: got {...}"},
+        {[](const Json& j) { j["b"].members(); }, "b must be an object: got [...]"},
+        {[](const Json& j) { j.require(false, "is ", 1); }, "is 1"},
+        // The null for a missing name knows where it is missing.
+        {[](const Json& j) { j["b"].items()[2][std::string("none")]["c"]; },
+         "b[2].none is missing; it must be an object"},
+    };
+    for (const Wrong& wrong : table)
+        CHECK(error_of([&] { wrong.read(json); }) == "f.json: " + wrong.said);
     CHECK((parsed(" [ ] ").shown() == "[]" && parsed("{}").shown() == "{}"));
+    const Json none = parsed("[{}]").items()[0]["a"];  // keeps the text alive
+    none.ignore();
+    CHECK((none.is_null() && none.name().empty() && none.shown() == "null"));
     // A name that could not be told from its surroundings; of a long one the beginning.
     CHECK(error_of([] { parsed(R"({"a\n":1})").members()[0].text(); }) ==
           "f.json: \"a\\n\" must be a string: got 1");
@@ -210,14 +223,6 @@ TEST_CASE("json: what nobody has asked for is refused", "[nn][checkpoint][json]"
     CHECK(left([](const Json& j) { j["a"], j["b"].ignore(); }) == "");
     CHECK(left([](const Json& j) { j.members(); }) == "f.json: b.c is not supported");
     CHECK(left([](const Json& j) { j["b"].ignore(); }) == "f.json: a is not supported");
-}
-
-TEST_CASE("json: the null for a missing name knows where it is missing", "[nn][checkpoint][json]") {
-    // It keeps the text alive; nothing in it was there to ask for.
-    const Json none = parsed(R"({"a":[{"b":1}]})")["a"].items()[0][std::string("none of its names")];
-    none.ignore();
-    CHECK((none.is_null() && none.name().empty() && none.shown() == "null"));
-    CHECK(error_of([&] { none["c"]; }) == "f.json: a[0].none of its names is missing; it must be an object");
 }
 
 TEST_CASE("json: strings stay where they are", "[nn][checkpoint][json]") {
@@ -248,70 +253,17 @@ TEST_CASE("json: written", "[nn][checkpoint][json]") {
 TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
     refuses("", "byte 0: expected a value, found the end");
     refuses(" \n", "byte 2: expected a value, found the end");
-    for (const std::string wrong : {"nul",
-                                    "nulll",
-                                    "True",
-                                    "None",
-                                    "tru",
-                                    "falsee",
-                                    "truefalse",
-                                    "NaN",
-                                    "Infinity",
-                                    "-Infinity",
-                                    "undefined",
-                                    "'a'",
-                                    "a",
-                                    "\xef\xbb\xbf{}",
-                                    "/**/1",
-                                    "1//",
-                                    "#",
-                                    "{a:1}",
-                                    "{1:1}",
-                                    "{'a':1}",
-                                    "{\"a\"}",
-                                    "{\"a\":}",
-                                    "{\"a\":1,}",
-                                    "{,}",
-                                    "{\"a\":1 \"b\":2}",
-                                    "{\"a\" 1}",
-                                    "{\"a\":1",
-                                    "{\"a\":1,",
-                                    "{\"a\":",
-                                    "{\"a\"",
-                                    "{\"a",
-                                    "{\"",
-                                    "{",
-                                    "}",
-                                    "{]",
-                                    "{\"a\":1]",
-                                    "{\"a\":[}",
-                                    "[",
-                                    "]",
-                                    "[}",
-                                    "[1",
-                                    "[1,",
-                                    "[1,]",
-                                    "[,1]",
-                                    "[,]",
-                                    "[1 2]",
-                                    "[1,,2]",
-                                    "[1;2]",
-                                    "[[1]",
-                                    "[1]]",
-                                    "{}{}",
-                                    "[][]",
-                                    "1 2",
-                                    "\"a\"\"b\"",
-                                    "1,",
-                                    ",1",
-                                    ":",
-                                    "\v1",
-                                    "\f1",
-                                    "1\xc2\xa0",
-                                    "\xe2\x80\xa8"
-                                    "1",
-                                    "\\u0031",
-                                    "\"a\" b"})
+    // With _ for a blank.
+    std::istringstream wrong_ones(R"(nul nulll True None tru falsee truefalse NaN Infinity -Infinity undefined
+        'a' a /**/1 1// # {a:1} {1:1} {'a':1} {"a"} {"a":} {"a":1,} {,} {"a":1_"b":2} {"a"_1} {"a":1 {"a":1,
+        {"a": {"a" {"a {" { } {] {"a":1] {"a":[} [ ] [} [1 [1, [1,] [,1] [,] [1_2] [1,,2] [1;2] [[1] [1]]
+        {}{} [][] 1_2 "a""b" 1, ,1 : \u0031 "a"_b" 0x10 1f 1a)");
+    std::vector<std::string> all = {"\xef\xbb\xbf{}", "\v1", "\f1", "1\xc2\xa0", "1_000", "١"};
+    all.push_back(std::string("\xe2\x80\xa8") + "1");
+    for (std::string wrong; wrong_ones >> wrong; all.push_back(wrong))
+        std::replace(wrong.begin(), wrong.end(), '_', ' ');
+    CHECK(all.size() > 60);
+    for (const std::string& wrong : all)
         refuses(wrong, "");
     refuses("\xef\xbb\xbf{}", "byte 0: a byte order mark, which JSON does not allow");
     refuses(std::string("\0", 1), "expected a value");
@@ -321,8 +273,6 @@ TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
          {"+1",  "01",    "-01",   "00",  "1.", ".1", "-.1", "-",     "1e", "1e+", "1.e1", "1e1.5",
           "--1", "1.2.3", "1e2e3", "1-2", "1+", "e1", "E",   "1E+-2", "-e", "0.",  "1eE1"})
         refuses(wrong, "byte 0: expected a number, found \"" + wrong + "\"");
-    for (const std::string wrong : {"0x10", "1_000", "1a", "١", "1f"})
-        refuses(wrong, "");
     for (char wrong = 0; wrong < 0x20; ++wrong)
         refuses(std::string("\"a") + wrong + "\"", "a control character in a string must be escaped");
 }
@@ -330,20 +280,30 @@ TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
 TEST_CASE("json: what is no string, and what is no UTF-8", "[nn][checkpoint][json]") {
     for (const std::string wrong : {"\"", "\"a", "\"\\\"", "\"\\", "[\"a]"})
         refuses(wrong, "it ends within a string");
-    for (const std::string wrong : {"\\x41", "\\a", "\\0", "\\'", "\\U00000041", "\\ ", "\\\n", "\\v", "\\é"})
-        refuses("\"" + wrong + "\"", "there is no such escape");
+    const std::pair<const char*, std::vector<std::string>> table[] = {
+        {"there is no such escape",
+         {"\\x41", "\\a", "\\0", "\\'", "\\U00000041", "\\ ", "\\\n", "\\v", "\\é"}},
+        {"four hexadecimal digits",
+         {"\\u", "\\u1", "\\u12", "\\u123", "\\u+123", "\\u-123", "\\u 123", "\\u0x1", "\\u12g4"}},
+        {"half of a surrogate pair",
+         {"\\ud800", "\\udc00", "\\udfff", "\\ud800\\ud800", "\\ud800\\u0041", "\\ud800x", "\\udc00\\ud800",
+          "\\udc00\\udc00", "\\ud83d\\n", "\\udbff\\ue000"}}};
+    for (const auto& [reason, all] : table)
+        for (const std::string& wrong : all)
+            refuses("\"" + wrong + "\"", reason);
     for (const std::string wrong :
-         {"\\u", "\\u1", "\\u12", "\\u123", "\\u+123", "\\u-123", "\\u 123", "\\u0x1", "\\u12g4"})
-        refuses("\"" + wrong + "\"", "four hexadecimal digits");
-    for (const std::string wrong :
-         {"\\ud800", "\\udfff", "\\ud800\\ud800", "\\ud800x", "\\udc00\\ud800", "\\ud83d\\n"})
-        refuses("\"" + wrong + "\"", "half of a surrogate pair");
-    for (const std::string wrong :
-         {"\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "\xe4\xb8"}) {
+         {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf",
+          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xf8\x80\x80\x80\xaf",
+          "\xfc\x80\x80\x80\x80\xaf", "\xfe", "\xff", "\xc3", "\xe4\xb8", "\xf0\x9f\x98", "\xc3(",
+          "\xe4\xb8("}) {
         CHECK(complaint_about("[\"abc\", \"" + wrong + "\"]") == "f.json: byte 9 is not UTF-8");
         CHECK(complaint_about("[\"abcdefghijklmnop\", \"éé\", \"" + wrong + "\"]") ==
               "f.json: byte 30 is not UTF-8");
+        CHECK(nn::checkpoint::find_invalid_utf8(wrong) == 0);
     }
+    for (const std::string right : {"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+                                    "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+        CHECK(nn::checkpoint::find_invalid_utf8(right) == right.npos);
 }
 
 // Eight bytes of ASCII are passed over at once.
@@ -373,14 +333,14 @@ TEST_CASE("json: a key that comes twice", "[nn][checkpoint][json]") {
 }
 
 TEST_CASE("json: a file cannot choose how deep one goes", "[nn][checkpoint][json]") {
-    const auto nested = [](int n, const std::string& open, const std::string& close) {
+    const auto repeated = [](int n, const std::string& part) {
         std::string text;
         for (int i = 0; i < n; ++i)
-            text += open;
-        text += "1";
-        for (int i = 0; i < n; ++i)
-            text += close;
+            text += part;
         return text;
+    };
+    const auto nested = [&](int n, const std::string& open, const std::string& close) {
+        return repeated(n, open) + "1" + repeated(n, close);
     };
     CHECK(complaint_about(nested(128, "[", "]")) == "");
     CHECK(complaint_about(nested(128, "{\"a\":", "}")) == "");
@@ -422,44 +382,11 @@ TEST_CASE("json: files", "[nn][checkpoint][json]") {
     CHECK(contains(error_of([&] { Json::open(path); }), ": byte 0: expected a value"));
 }
 
-// A fuzzer of a few lines: what comes out is a value or one line, and never a crash (under a sanitizer, too).
-TEST_CASE("json: mutations of a text are read or refused", "[nn][checkpoint][json]") {
+// (Changed in other ways, it is read or refused by the fuzzer's targets: tests/fuzz.)
+TEST_CASE("json: cut off anywhere, a text is refused", "[nn][checkpoint][json]") {
     const std::string whole = R"({"n_embd": 768, "eps": -1.5e-05, "a": [true, false, null, [], {}],)"
                               R"("s": "\u00e9\ud83d\ude00\n\"é😀", "o": {"p": {"q": "r"}}})";
     REQUIRE(complaint_about(whole) == "");
-    const std::string pieces = "{}[]\",:\\u0eE+-.19tfn \x80\xc3";
-    const autograd::Rng rng(1);
-    uint64_t i = 0;
-    const auto below = [&](std::size_t n) {
-        return static_cast<std::size_t>(rng.uniform(i++) * static_cast<double>(n));
-    };
-    int refused = 0;
-    for (int round = 0; round < 20'000; ++round) {
-        std::string text = whole;
-        for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-            const std::size_t at = below(text.size()), length = below(8);
-            switch (below(4)) {
-                case 0:
-                    text[at] = pieces[below(pieces.size())];
-                    break;
-                case 1:
-                    text.erase(at, length);
-                    break;
-                case 2:
-                    text.insert(at, 1, pieces[below(pieces.size())]);
-                    break;
-                default:
-                    text.insert(below(text.size()), text.substr(at, length));
-                    break;
-            }
-            text += text.empty() ? " " : "";
-        }
-        const std::string error = complaint_about(text);
-        refused += error.empty() ? 0 : 1;
-        CHECK((error.empty() || error.starts_with("f.json: byte ")));
-    }
-    CHECK(refused > 10'000);
-    CHECK(refused < 20'000);
     for (std::size_t length = 0; length < whole.size(); ++length)
-        CHECK(complaint_about(whole.substr(0, length)) != "");
+        CHECK(complaint_about(whole.substr(0, length)).starts_with("f.json: byte "));
 }
