@@ -7,7 +7,6 @@
 #include "models/text/learn_tokenizer.h"
 #include "models/text/tokenizer/steps.h"
 #include "models/text/unicode.h"
-#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
 #include "tests/dice.h"
@@ -320,70 +319,5 @@ TEST_CASE("tokenizer: what is out of range is an error", "[text][tokenizer]") {
                 tests::beginning("[Tokenizer] dropout must be a probability, from 0 to 1: got "));
         CHECK_THROWS_AS(t.encode_texts({}), autograd::Error);
         CHECK_THROWS_AS(t.encode_texts({"a", "a", "a"}), autograd::Error);
-    });
-}
-
-namespace {
-
-// The file with `text` in place of what stands from the member's value on, up to `length` bytes; or before
-// it.
-std::string with(std::string json, const std::string& member, const std::string& text,
-                 std::size_t length = 0) {
-    const std::size_t at = json.find('"' + member + "\":");
-    std::size_t value = at + member.size() + 3;
-    value += json[value] == ' ' ? 1 : 0;
-    return json.replace(value, length, text);
-}
-std::string without(std::string json, const std::string& member) {  // renamed
-    return json.insert(json.find('"' + member + "\":") + 1, "x");
-}
-std::string model_type(std::string json, const std::string& type) {
-    const std::size_t model = json.find("\"model\":");
-    return json.substr(0, model) + with(json.substr(model), "type", type + ", \"was\": ");
-}
-
-}  // namespace
-
-TEST_CASE("tokenizer: a broken file is refused in one line with its name", "[text][tokenizer]") {
-    for_each_kind([](const Kind& kind, const Ids&) {
-        const std::string json = kind.tokenizer.json(), odd = "{\"type\": \"Odd\"}, \"was\": ";
-        const std::vector<std::pair<std::string, std::string>> broken = {
-            {"", ""},
-            {"{", "byte 1"},
-            {"null", "it must be an object"},
-            {"[1]", ": must be an object"},
-            {json.substr(0, json.size() / 2), "byte "},
-            {json.substr(0, json.rfind('}')), "byte "},
-            {json + "x", "something follows the last brace"},
-            {with(json, "version", "\"\xff\", \"truncation\": ", 0), "byte "},
-            {with(json, "version", "\"\n\", \"truncation\": ", 0), "control character"},
-            {with(json, "version", std::string(200, '[')), "128 objects and arrays"},
-            {with(json, "version", "1, \"version\": "), "\"version\" comes twice"},
-            {with(json, "version", "1, \"speed\": "), "speed is not supported"},
-            {with(json, "normalizer", odd), "normalizer.type \"Odd\" is not supported"},
-            {with(json, "pre_tokenizer", odd), "pre_tokenizer.type \"Odd\" is not supported"},
-            {with(json, "post_processor", odd), "post_processor.type \"Odd\" is not supported"},
-            {with(json, "decoder", odd), "decoder.type \"Odd\" is not supported"},
-            {without(json, "model"), "model is missing; it must be an object"},
-            {model_type(json, "7"), "model.type must be a string"},
-            {model_type(json, "\"Unigram\""), "model.type \"Unigram\" is not supported"},
-            {without(json, "vocab"), "model.vocab is missing"},
-            {with(json, "vocab", "{}, \"xvocab\": "), "model.vocab must not be empty"},
-            {with(json, "vocab", "{\"x y\": 0, ", 1), "ids must be 0, 1, 2 and so on, each once"},
-            {with(json, "vocab", "{\"x y\": 5000000, ", 1), "ids must be 0, 1, 2 and so on"},
-            {with(json, "vocab", "{\"x y\": -1, ", 1), "model.vocab.x y must be a whole number from 0"},
-            {with(json, "vocab", "{\"x y\": \"1\", ", 1), "model.vocab.x y must be a whole number"}};
-        for (const auto& [text, wanted] : broken) {
-            CAPTURE(text.substr(0, 300));
-            try {
-                Tokenizer(text, "folder/tokenizer.json");
-                FAIL_CHECK("it is accepted; wanted: " << wanted);
-            } catch (const nn::checkpoint::FileError& error) {
-                const std::string line = error.what();
-                CHECK_THAT(line, tests::beginning("folder/tokenizer.json: "));
-                CHECK_THAT(line, tests::containing(wanted));
-                CHECK(line.find('\n') == line.npos);
-            }
-        }
     });
 }
