@@ -1,6 +1,7 @@
 #include "tests/fuzz/fuzz_targets.h"
 
 #include <charconv>
+#include <cstdio>
 #include <sstream>
 
 #include "nn/checkpoint/file.h"
@@ -21,18 +22,23 @@ const std::vector<Target>& targets() {
     return all;
 }
 
+std::vector<std::string> lines_in(const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        all.push_back(line);
+    return all;
+}
+
 std::string to_line(const std::string& bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
     std::string line;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '\\')
-            line += "\\\\";
-        else if (byte < 0x20 || byte > 0x7e)
-            line.append("\\x") += {kDigits[byte >> 4], kDigits[byte & 15]};
-        else
-            line += c;
-    }
+    for (const char c : bytes)
+        if (char code[5]; c < 0x20 || c > 0x7e) {
+            std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned char>(c));
+            line += code;
+        } else {
+            line.append(c == '\\' ? 2 : 1, c);
+        }
     return line;
 }
 
@@ -55,11 +61,9 @@ std::string from_line(const std::string& line) {
 
 std::vector<std::string> kept(const Target& target) {
     std::vector<std::string> all;
-    for (const std::string folder : {"tests/fuzz/corpus/", "tests/fuzz/found/"}) {
-        std::istringstream lines(tests::content(folder + target.name + ".txt"));
-        for (std::string line; std::getline(lines, line);)
+    for (const std::string folder : {"tests/fuzz/corpus/", "tests/fuzz/found/"})
+        for (const std::string& line : lines_in(tests::content(folder + target.name + ".txt")))
             all.push_back(from_line(line));
-    }
     return all;
 }
 

@@ -1,6 +1,7 @@
 // Files of tokenizers from before tokenizer.json: vocab.json with merges.txt, vocab.txt, and what stands
 // beside them.
 #include "nn/checkpoint/json.h"
+#include "tests/catch.h"
 #include "tests/models/text/tokenizers.h"
 
 using namespace plaingrad;  // NOLINT
@@ -215,5 +216,6 @@ TEST_CASE("tokenizer files: those that cannot be read are refused in one line", 
     for (const auto& [files, wanted] : table) {
         CAPTURE(files);
         CHECK_THAT(refusal(files), containing(wanted));
+        CHECK_FALSE(contains(refusal(files), "not one line"));
     }
 }

@@ -1,6 +1,7 @@
 // The parts of a tokenizer.json in forms that the golden ones do not have, and what is refused: the cases are
 // in tokenizer_parts.json.
 #include "nn/checkpoint/utf8.h"
+#include "tests/catch.h"
 #include "tests/fuzz/json_tree.h"
 #include "tests/models/text/tokenizers.h"
 

@@ -1,13 +1,13 @@
 // What tests of tokenizers share.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "models/text/tokenizer.h"
 #include "nn/checkpoint/file.h"
-#include "tests/catch.h"
 #include "tests/folder.h"
 
 namespace plaingrad::tests {
@@ -36,9 +36,9 @@ inline std::string refusal(const Files& files) {
         opened(files, folder);
     } catch (const nn::checkpoint::FileError& error) {
         const std::string line = error.what();
-        CHECK(line.starts_with(folder.path));
-        CHECK(line.find('\n') == line.npos);
-        return line.substr(std::min(line.size(), folder.path.size() + 1));
+        const bool is_one = line.starts_with(folder.path) && line.find('\n') == line.npos;
+        return is_one ? line.substr(std::min(line.size(), folder.path.size() + 1))
+                      : "not one line of it: " + line;
     }
     return "no error";
 }
