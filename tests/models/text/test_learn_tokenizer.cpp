@@ -263,11 +263,13 @@ TEST_CASE("codes: dropout skips rules at its rate", "[text][tokenizer]") {
     CHECK(dropped(t, " abc bc ", 1, Rng(1)) == "a@@ b@@ c b@@ c");
     // With 0.3, abc is whole if neither of the two rules is left out, each in its own round; 5 deviations.
     const double p = 0.3, tolerance = 5 * 0.5 / 100;
-    CHECK(std::abs(share(t, "bc", p, "bc") - 0.7) <= tolerance);
-    CHECK(std::abs(share(t, "abc", p, "abc") - 0.7 * 0.7) <= tolerance);
-    CHECK(std::abs(share(t, "abc", p, "ab@@ c") - 0.7 * 0.3) <= tolerance);
-    CHECK(std::abs(share(t, "abc", p, "a@@ bc") - 0.3 * 0.7) <= tolerance);
-    CHECK(std::abs(share(t, "abc", p, "a@@ b@@ c") - 0.3 * 0.3) <= tolerance);
+    const std::tuple<std::string, std::string, double> table[] = {{"bc", "bc", 0.7},
+                                                                  {"abc", "abc", 0.7 * 0.7},
+                                                                  {"abc", "ab@@ c", 0.7 * 0.3},
+                                                                  {"abc", "a@@ bc", 0.3 * 0.7},
+                                                                  {"abc", "a@@ b@@ c", 0.3 * 0.3}};
+    for (const auto& [word, pieces, expected] : table)
+        CHECK(std::abs(share(t, word, p, pieces) - expected) <= tolerance);
     // Each place is drawn separately: a rule can be skipped at one of two places.
     CHECK(std::abs(share(with_codes("a b\n"), "abxabx", p, "ab@@ x@@ a@@ b@@ x") - 0.7 * 0.3 * 0.3) <=
           tolerance);

@@ -155,24 +155,16 @@ std::string found(const ParallelText& text, const ParallelText* training = nullp
 
 }  // namespace
 
-TEST_CASE("data check: nothing wrong", "[text]") {
-    const ParallelText text = parallel_text({{"a b", "c"}, {"d", "e  f g "}});
-    CHECK(check_data(text) == "a.en, a.de: 2 pairs");
-    const ParallelText one = parallel_text({{"a", "b"}});
-    CHECK(check_data(one) == "a.en, a.de: 1 pair");
-}
-
-TEST_CASE("data check: duplicates are equal on both sides", "[text]") {
+TEST_CASE("data check: nothing wrong, duplicates, and pairs that are in the training data", "[text]") {
+    CHECK(check_data(parallel_text({{"a b", "c"}, {"d", "e  f g "}})) == "a.en, a.de: 2 pairs");
+    CHECK(check_data(parallel_text({{"a", "b"}})) == "a.en, a.de: 1 pair");
+    // Duplicates are equal on both sides.
     CHECK(found(parallel_text(
               {{"a", "b"}, {"a", "c"}, {"d", "b"}, {"a", "b"}, {"a", "b"}, {"ab", "c"}, {"a", "bc"}})) ==
           "; duplicates of an earlier pair: 2 (first in line 4)");
-}
-
-TEST_CASE("data check: validation pairs that are in the training data", "[text]") {
     const ParallelText training = parallel_text({{"a", "b"}, {"c", "d"}, {"e", "f"}});
     const ParallelText validation =
         parallel_text({{"a", "d"}, {"a", "b"}, {"d", "c"}, {"c", "d"}, {"c", "d"}, {"e", "e"}});
-    CHECK(found(training).empty());
     CHECK(found(validation, &training) ==
           "; duplicates of an earlier pair: 1 (line 5); pairs that are in the training data: 3 (first in "
           "line 2)");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/text/learn_tokenizer.h"
+#include "models/text/lines.h"
 #include "models/text/tokenizer/steps.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
@@ -28,12 +29,6 @@ std::string joined(const Strings& words, const std::string& between) {
     for (const std::string& word : words)
         text.append(&word == words.data() ? "" : between).append(word);
     return text;
-}
-
-std::string without_spaces(const std::string& text) {
-    std::string out;
-    std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return c != ' '; });
-    return out;
 }
 
 // What a text is after encoding and decoding: in a normal form that no other kind has.
@@ -164,28 +159,32 @@ std::string restored(const Kind& kind, const std::string& text, const Ids& ids) 
     const std::string back = kind.tokenizer.decode(ids, {.clean_up_tokenization_spaces = false,
                                                          .invalid = models::text::InvalidUtf8::keep,
                                                          .unknown = kind.tokenizer.pieces(text)});
-    return kind.name == "word pieces" ? without_spaces(back) : back;
+    return kind.name == "word pieces" ? models::text::replace_all(back, " ", "") : back;
 }
-
-bool is_reserved(int32_t id) { return id < models::text::kFirstFreeId; }
 
 }  // namespace
 
-TEST_CASE("tokenizer: ids are below size, and reserved ones stand for no text", "[text][tokenizer]") {
+TEST_CASE("tokenizer: ids are below size, and their pieces what the text has", "[text][tokenizer]") {
     for_each_text([](const Kind& kind, const std::string& text, const Ids& ids) {
         const Tokenizer& t = kind.tokenizer;
         const Ids all = t.encode(text);
         CHECK(std::all_of(all.begin(), all.end(), [&](int32_t id) { return id >= 0 && id < t.size(); }));
         CHECK((ids.empty() || std::search(all.begin(), all.end(), ids.begin(), ids.end()) != all.end()));
-        if (kind.is_ours)
-            CHECK(std::none_of(ids.begin(), ids.end(),
-                               [&](int32_t id) { return is_reserved(id) && id != t.unknown(); }));
+        const Strings pieces = t.pieces(text);
+        REQUIRE(pieces.size() == ids.size());
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const bool unknown = ids[i] == t.unknown();
+            if (!unknown || (kind.normal != nullptr && text.find("<unk>") == text.npos))
+                CHECK((pieces[i] == t.piece(ids[i])) != unknown);
+            // Reserved ids stand for no text.
+            CHECK((!kind.is_ours || unknown || ids[i] >= models::text::kFirstFreeId));
+        }
     });
     for_each_kind([](const Kind& kind, const Ids&) {
         const Tokenizer& t = kind.tokenizer;
-        for (int32_t id = 0; kind.is_ours && id < 4; ++id)
-            CHECK(t.piece(id).starts_with(
-                Strings{"<pad>", "<sos>", "<eos>", "<unk>"}[static_cast<std::size_t>(id)]));
+        const Strings reserved = {"<pad>", "<sos>", "<eos>", "<unk>"};
+        for (std::size_t id = 0; kind.is_ours && id < reserved.size(); ++id)
+            CHECK(t.piece(static_cast<int32_t>(id)).starts_with(reserved[id]));
         const bool is_of_lines = kind.name.ends_with(" of lines") || kind.name == "features of cases";
         CHECK(t.encode("") == (is_of_lines ? Ids{kSos} : kind.is_ours ? Ids{} : t.encode_texts({""}).ids));
     });
@@ -198,19 +197,6 @@ TEST_CASE("tokenizer: a text comes back in its normal form", "[text][tokenizer]"
         const bool has_added = has("[MASK]") || has("</s>") || has("<pad>") || has("<unk>");
         if (kind.normal != nullptr && (kind.is_ours || !has_added) && !has("</w>"))
             CHECK(restored(kind, text, ids) == kind.normal(kind.tokenizer, text));
-    });
-}
-
-TEST_CASE("tokenizer: pieces are those of the ids, and what is unknown as it was", "[text][tokenizer]") {
-    for_each_text([](const Kind& kind, const std::string& text, const Ids& ids) {
-        const Tokenizer& t = kind.tokenizer;
-        const Strings pieces = t.pieces(text);
-        REQUIRE(pieces.size() == ids.size());
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ids[i] != t.unknown())
-                CHECK(pieces[i] == t.piece(ids[i]));
-            else if (kind.normal != nullptr && text.find("<unk>") == text.npos)
-                CHECK(pieces[i] != t.piece(ids[i]));
     });
 }
 
