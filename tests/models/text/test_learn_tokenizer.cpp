@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "models/text/tokenizer/pipeline.h"
 #include "nn/checkpoint/utf8.h"
@@ -83,18 +82,25 @@ const std::vector<std::string_view> kLowViews(kLow.begin(), kLow.end());
 
 }  // namespace
 
-TEST_CASE("learned characters have ids in the order of their code points", "[text][tokenizer]") {
+TEST_CASE("learned characters have ids in the order of their code points, and bytes from 4 on",
+          "[text][tokenizer]") {
     // One of each length in UTF-8, the first and the last of some: U+007F, U+0080, U+07FF, U+0800, U+FFFF,
     // U+10FFFF.
     const std::string text =
         "b\xf4\x8f\xbf\xbf"
         "a\xef\xbf\xbf\xe0\xa0\x80\xdf\xbf\xc2\x80\x7f"
         "a\n";
-    const Tokenizer t = learn_characters({text});
+    const Tokenizer t = learn_characters({text}), all = bytes();
     CHECK(t.size() == 4 + 9);
     CHECK(t.encode(text) == Ids{6, 12, 5, 11, 10, 9, 8, 7, 5, 4});
     CHECK(t.encode("cac") == Ids{kUnk, 5, kUnk});
     CHECK(learn_characters({"ca", "ba"}, true).encode("abc") == Ids{kSos, 4, 5, 6});
+    CHECK((all.size() == 260 && !all.unknown().has_value()));
+    for (int32_t b = 0; b < 256; ++b)
+        CHECK(all.encode(std::string(1, static_cast<char>(b))) == Ids{4 + b});
+    CHECK(bytes(true).encode("\n") == Ids{kSos, 14});
+    CHECK(all.decode({kPad, kSos, kEos}, {.skip_special_tokens = true}) ==
+          "<pad><sos><eos>");  // names, not special
 }
 
 TEST_CASE("learned: an error names the first one that is unknown, and its place", "[text][tokenizer]") {
@@ -111,22 +117,6 @@ TEST_CASE("learned: an error names the first one that is unknown, and its place"
     CHECK_THROWS_WITH(told(letters, "ac", 7), tests::beginning("file:7: character 2 of this line is \"c\""));
     told(pieces, "a b [UNK] b");  // which the text names
     CHECK_THROWS_WITH(told(pieces, "a b\nax"), tests::containing("character 3 of this line is \"ax\""));
-}
-
-TEST_CASE("bytes have the ids from 4 on", "[text][tokenizer]") {
-    const Tokenizer t = bytes();
-    CHECK(t.size() == 260);
-    CHECK_FALSE(t.unknown().has_value());
-    std::string all;
-    Ids expected(256);
-    std::iota(expected.begin(), expected.end(), 4);
-    for (int b = 0; b < 256; ++b)
-        all += static_cast<char>(b);
-    CHECK(t.encode(all) == expected);
-    CHECK(t.decode(expected, {.invalid = InvalidUtf8::keep}) == all);
-    CHECK(bytes(true).encode("\n") == Ids{kSos, 14});
-    CHECK(t.decode({kPad, kSos, kEos}, {.skip_special_tokens = true}) ==
-          "<pad><sos><eos>");  // names, not special
 }
 
 TEST_CASE("learned words have ids in the order of their first occurrence", "[text][tokenizer]") {

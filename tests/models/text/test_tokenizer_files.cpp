@@ -1,5 +1,5 @@
-// The files of tokenizers: tokenizer.json in forms that the golden ones do not have, and those from before it.
-// The cases are in tokenizer_files.json.
+// The files of tokenizers: tokenizer.json in forms that the golden ones do not have, and those from before
+// it. The cases are in tokenizer_files.json.
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"

@@ -77,15 +77,13 @@ TEST_CASE("the classes of all code points are Unicode's, and those that BERT's t
 }
 
 TEST_CASE("white space is Unicode's list", "[text][unicode]") {
-    const std::vector<uint32_t> spaces = {9,      10,     11,     12,     13,     0x20,   0x85,
-                                          0xa0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
-                                          0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028,
-                                          0x2029, 0x202f, 0x205f, 0x3000};
-    std::vector<uint32_t> found;
+    std::u32string found;
     for (char32_t c = 0; c < kEnd; ++c)
         if (is_space(c))
-            found.push_back(c);
-    CHECK(found == spaces);
+            found += c;
+    CHECK(found ==
+          U"\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+          U"\u2009\u200a\u2028\u2029\u202f\u205f\u3000");
 }
 
 TEST_CASE("every upper-case letter has its lower case", "[text][unicode]") {
