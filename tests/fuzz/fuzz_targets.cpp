@@ -1,6 +1,5 @@
 #include "tests/fuzz/fuzz_targets.h"
 
-#include <charconv>
 #include <cstdio>
 #include <sstream>
 
@@ -44,18 +43,13 @@ std::string to_line(const std::string& bytes) {
 
 std::string from_line(const std::string& line) {
     std::string bytes;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        if (line[i] != '\\') {
-            bytes += line[i];
-        } else if (line.compare(i, 2, "\\x") == 0) {
-            unsigned byte = 0;
-            std::from_chars(line.data() + i + 2, line.data() + i + 4, byte, 16);
-            bytes += static_cast<char>(byte);
+    for (std::size_t i = 0; i < line.size(); ++i)
+        if (line.compare(i, 2, "\\x") == 0) {
+            bytes += static_cast<char>(std::stoi(line.substr(i + 2, 2), nullptr, 16));
             i += 3;
         } else {
-            bytes += line[++i];
+            bytes += line[i] == '\\' ? line[++i] : line[i];
         }
-    }
     return bytes;
 }
 

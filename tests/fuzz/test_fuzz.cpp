@@ -9,20 +9,17 @@
 
 using namespace plaingrad;  // NOLINT
 
-TEST_CASE("fuzz: every target takes its seeds", "[fuzz]") {
-    for (const fuzz::Target& target : fuzz::targets())
+TEST_CASE("fuzz: every target takes its seeds, and what is kept is accepted, or refused in one line",
+          "[fuzz]") {
+    for (const fuzz::Target& target : fuzz::targets()) {
+        INFO(target.name);
         for (const std::string& seed : target.seeds()) {
-            INFO(target.name << ": " << fuzz::to_line(seed));
+            INFO(fuzz::to_line(seed));
             CHECK(fuzz::accepts(target, seed));
             for (std::size_t part = 0; part < 8; ++part)
-                fuzz::accepts(target, seed.substr(0, seed.size() * part / 8));
+                CHECK_NOTHROW(fuzz::accepts(target, seed.substr(0, seed.size() * part / 8)));
         }
-}
-
-TEST_CASE("fuzz: inputs that are kept are accepted, or refused in one line", "[fuzz]") {
-    for (const fuzz::Target& target : fuzz::targets()) {
         const std::vector<std::string> inputs = fuzz::kept(target);
-        INFO(target.name);
         CHECK(!inputs.empty());
         for (const std::string& input : inputs) {
             INFO(fuzz::to_line(input));

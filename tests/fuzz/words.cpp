@@ -56,26 +56,27 @@ void codes(const std::string& bytes) {
     const Lines parts = parts_of(bytes, '\0');
     const auto rules = tokenizer::read_codes(parts[0], "codes");
     expect(tokenizer::read_codes(tokenizer::codes_of(rules), "codes") == rules, "codes are read as others");
-    for (const bool of_bytes : {false, true})
-        for (const int64_t least : {1, 2}) {
-            if (of_bytes && parts[0].find("</w>") != parts[0].npos)
-                continue;  // codes of words, which are refused for bytes
-            const Tokenizer t =
-                learn_pieces({parts.size() > 1 ? parts[1] : "", parts.back()}, {.bytes = of_bytes,
-                                                                                .tokenized = !of_bytes,
-                                                                                .min_count = least,
-                                                                                .codes = parts[0],
-                                                                                .codes_file = "codes"});
-            for (const std::string& line : {std::string(kSentence), parts.back()}) {
-                const std::vector<int32_t> ids = t.encode(line);
-                const std::string text = t.decode(ids, {.invalid = InvalidUtf8::keep});
-                const bool known = std::find(ids.begin(), ids.end(), t.unknown()) == ids.end();
-                // "</w>" is the mark that ends a word.
-                expect(of_bytes ? text == line
-                                : !known || line.find("</w>") != line.npos || t.words(text) == t.words(line),
-                       "the pieces make another line: ", text);
-            }
+    const std::string text = parts.size() > 1 ? parts[1] : "";
+    for (const PieceOptions& options :
+         {PieceOptions{.tokenized = true, .min_count = 1}, PieceOptions{.tokenized = true, .min_count = 2},
+          PieceOptions{.bytes = true, .min_count = 1}, PieceOptions{.bytes = true, .min_count = 2}}) {
+        if (options.bytes && parts[0].find("</w>") != parts[0].npos)
+            continue;  // codes of words, which are refused for bytes
+        PieceOptions with_codes = options;
+        with_codes.codes = parts[0];
+        with_codes.codes_file = "codes";
+        const Tokenizer t = learn_pieces({text, parts.back()}, with_codes);
+        for (const std::string& line : {std::string(kSentence), parts.back()}) {
+            const std::vector<int32_t> ids = t.encode(line);
+            const std::string again = t.decode(ids, {.invalid = InvalidUtf8::keep});
+            const bool known = std::find(ids.begin(), ids.end(), t.unknown()) == ids.end();
+            // "</w>" is the mark that ends a word.
+            expect(options.bytes
+                       ? again == line
+                       : !known || line.find("</w>") != line.npos || t.words(again) == t.words(line),
+                   "the pieces make another line: ", again);
         }
+    }
 }
 
 // ---- decode(encode(x)) == x, for each tokenizer that promises it
