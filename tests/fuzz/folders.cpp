@@ -143,10 +143,7 @@ std::string with_few_pieces(const std::string& bytes) {
     vocabulary.items.resize(kPieces);
     if (Json* const merges = model.find("merges"))
         std::erase_if(merges->items, [&](const Json& rule) {
-            const std::string two =
-                rule.is_string() ? rule.string() : rule.items[0].string() + " " + rule.items[1].string();
-            const std::size_t space = two.find(' ');
-            const std::string left = two.substr(0, space), right = two.substr(space + 1);
+            const std::string left = rule.items[0].string(), right = rule.items[1].string();
             return !known.contains(left) || !known.contains(right) || !known.contains(left + right);
         });
     std::map<std::string, std::string> ids;

@@ -273,15 +273,16 @@ TEST_CASE("hugging face folder: weights are not replaced if config.json cannot b
 TEST_CASE("hugging face folder: several files with an index", "[models][hugging_face]") {
     const Spoiled s;
     const std::vector<StateEntry> all = s.items();
+    const std::string files[] = {"a.safetensors", "b.safetensors"};
     std::vector<StateEntry> parts[2];
     std::string map;
     for (std::size_t i = 0; i < all.size(); ++i) {
         parts[i % 2].push_back(all[i]);
-        map += (i == 0 ? "\"" : ",\"") + all[i].name + "\":\"" + (i % 2 == 0 ? "a" : "b") + ".safetensors\"";
+        map += (i == 0 ? "\"" : ",\"") + all[i].name + "\":\"" + files[i % 2] + "\"";
     }
     std::filesystem::remove(s.folder / "model.safetensors");
-    for (int i : {0, 1})
-        nn::checkpoint::write(s.folder / (i == 0 ? "a.safetensors" : "b.safetensors"), parts[i]);
+    for (const std::size_t i : {0u, 1u})
+        nn::checkpoint::write(s.folder / files[i], parts[i]);
     put(s.folder / "model.safetensors.index.json", "{\"weight_map\":{" + map + "}}");
     CHECK(equal(load_model<LanguageModel>(SavedModel(s.folder.path)), s.model));
 
