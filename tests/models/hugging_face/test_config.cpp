@@ -270,6 +270,8 @@ TEST_CASE("hugging face config: files as they were published", "[models][hugging
         R"("summary_use_proj": true, "task_specific_params": {"text-generation": {"do_sample": true,)"
         R"("max_length": 50}}, "vocab_size": 50257})");
     CHECK(described(gpt2) == kDefaults[0]);
+    CHECK(described(read(with(golden_json("bert"), {{"architectures", R"(["BertForPreTraining"])"}}))) ==
+          kDefaults[1]);
     CHECK(gpt2.notes.empty());
     // The other name of a key counts, as in transformers, whatever n_embd says.
     CHECK(read(with(golden_json("gpt2"), {{"hidden_size", "96"}})).block.d_model == 96);
