@@ -5,7 +5,6 @@
 #include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,15 +28,12 @@ const Target* chosen = nullptr;
 
 // ---- memory: what is allocated while the target runs, and not freed yet
 
-std::atomic<int64_t> held = 0, most = 0, largest = 0;  // the largest allocation
+int64_t held = 0, most = 0, largest = 0;  // the largest allocation
 
-void raise(std::atomic<int64_t>& to, int64_t value) {
-    for (int64_t before = to; before < value && !to.compare_exchange_weak(before, value);) {
-    }
-}
 void on_malloc(const volatile void*, std::size_t bytes) {
-    raise(most, held += static_cast<int64_t>(bytes));
-    raise(largest, static_cast<int64_t>(bytes));
+    held += static_cast<int64_t>(bytes);
+    most = std::max(most, held);
+    largest = std::max(largest, static_cast<int64_t>(bytes));
 }
 void on_free(const volatile void* at) {
     held -= at == nullptr ? 0 : static_cast<int64_t>(__sanitizer_get_allocated_size(at));
@@ -179,8 +175,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     expect(chosen->memory < 0 || used <= chosen->memory, "memory beyond the promise: ", used,
            " bytes more than the input's ", size);
     // Whatever the target: of no file of some kilobytes anybody expects more.
-    expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest.load(),
-           " bytes at once for an input of ", size);
+    expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest, " bytes at once for an input of ",
+           size);
     // Of the processor: on a busy machine even a short input may wait for long.
     expect(seconds < 5, "time beyond all reason: ", seconds, " seconds for an input of ", size);
     return 0;
