@@ -11,7 +11,8 @@ namespace plaingrad::tests {
 
 // A member of tests/golden/hugging_face_defaults.json. gpt2: json.dumps(GPT2Config().to_dict()), and the same
 // of the other families (of Qwen2 with two layers). generation_unset: of GenerationConfig(), and
-// generation_defaults: of GenerationConfig(**GenerationConfig._get_default_generation_params()).
+// generation_defaults: of GenerationConfig(**GenerationConfig._get_default_generation_params()). And two
+// config.json as they were published.
 inline std::string golden_json(const std::string& name) {
     static fuzz::Json all = fuzz::parse_json(content("tests/golden/hugging_face_defaults.json")).value();
     return fuzz::to_text(*all.find(name));

@@ -261,29 +261,13 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
 }
 
 TEST_CASE("hugging face config: files as they were published", "[models][hugging_face]") {
-    const ConfigJson gpt2 = read(
-        R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,)"
-        R"("bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02,)"
-        R"("layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,)"
-        R"("n_layer": 12, "n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": null,)"
-        R"("summary_first_dropout": 0.1, "summary_proj_to_labels": true, "summary_type": "cls_index",)"
-        R"("summary_use_proj": true, "task_specific_params": {"text-generation": {"do_sample": true,)"
-        R"("max_length": 50}}, "vocab_size": 50257})");
+    const ConfigJson gpt2 = read(golden_json("gpt2_published")), smol = read(golden_json("smollm_published"));
     CHECK(described(gpt2) == kDefaults[0]);
     CHECK(described(read(with(golden_json("bert"), {{"architectures", R"(["BertForPreTraining"])"}}))) ==
           kDefaults[1]);
     CHECK(gpt2.notes.empty());
     // The other name of a key counts, as in transformers, whatever n_embd says.
     CHECK(read(with(golden_json("gpt2"), {{"hidden_size", "96"}})).block.d_model == 96);
-    const ConfigJson smol = read(
-        R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,)"
-        R"("bos_token_id": 0, "eos_token_id": 0, "hidden_act": "silu", "hidden_size": 576,)"
-        R"("initializer_range": 0.041666666666666664, "intermediate_size": 1536, "is_llama_config": true,)"
-        R"("max_position_embeddings": 8192, "model_type": "llama", "num_attention_heads": 9,)"
-        R"("num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05,)"
-        R"("rope_interleaved": false, "rope_scaling": null, "rope_theta": 100000,)"
-        R"("tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.40.1",)"
-        R"("use_cache": true, "vocab_size": 49152})");
     CHECK(described(smol) ==
           "llama kind=1 bare=0 vocabulary=49152 max_length=8192 n_layers=30 d_model=576 n_heads=9 "
           "n_kv_heads=3 head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 "
