@@ -45,12 +45,7 @@ public:
             std::vector<Json*> nodes;
             all_nodes(tree, nodes);
             Json& node = *dice.one_of(nodes);
-            if (node.kind == Json::Kind::single)
-                change(node);
-            else if (node.items.empty() || dice.one_in(6))
-                add(node, *dice.one_of(nodes));
-            else
-                change_members(node, *dice.one_of(nodes));
+            node.kind == Json::Kind::single ? change(node) : change_members(node, *dice.one_of(nodes));
         }
     }
 
@@ -77,31 +72,24 @@ private:
         return key.string();
     }
 
-    void add(Json& node, Json value) {
-        if (node.kind == Json::Kind::object)
-            node.keys.push_back(name());
-        node.items.push_back(std::move(value));
-    }
     void change_members(Json& node, Json other) {
         const bool is_object = node.kind == Json::Kind::object;
-        const std::size_t i = dice.index(node.items.size());
-        switch (dice.below(5)) {
-            case 0:
-                node.items.erase(place(node.items, i));
-                if (is_object)
-                    node.keys.erase(place(node.keys, i));
-                break;
-            case 1:
-                std::swap(node.items[i], dice.one_of(node.items));
-                break;
-            case 2:
-                node.items[i] = std::move(other);
-                break;
-            case 3:
-                add(node, node.items[i]);
-                break;
-            default:
-                is_object ? void(node.keys[i] = name()) : change(node.items[i]);
+        const std::size_t i = dice.index(node.items.size() + 1);
+        const int64_t choice = dice.below(6);
+        if (i == node.items.size() || choice == 0) {
+            if (is_object)
+                node.keys.push_back(name());
+            node.items.push_back(std::move(other));
+        } else if (choice == 1) {
+            node.items.erase(place(node.items, i));
+            if (is_object)
+                node.keys.erase(place(node.keys, i));
+        } else if (choice == 2) {
+            std::swap(node.items[i], dice.one_of(node.items));
+        } else if (choice == 3) {
+            node.items[i] = std::move(other);
+        } else {
+            is_object ? void(node.keys[i] = name()) : change(node.items[i]);
         }
     }
 
