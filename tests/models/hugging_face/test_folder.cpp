@@ -250,11 +250,11 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
         {"mistral", partial, "rotary.width is 0: this model has 2"},
         {"qwen2", partial, "rotary.width is 0: this model has 2"},
         {"mistral", [](Config& c) { c.block.attention_bias = true; }, "bias"}};
-    for (const auto& [family, change, reason] : table) {
-        Config c = small_of(family);
-        change(c);
-        INFO(family << ": " << reason);
-        CHECK(contains(error_of([&] { config_of(c, family); }), reason));
+    for (const Row& row : table) {
+        Config c = small_of(row.family);
+        row.change(c);
+        INFO(row.family << ": " << row.reason);
+        CHECK(contains(error_of([&] { config_of(c, row.family); }), row.reason));
     }
 }
 
