@@ -81,33 +81,29 @@ void checkpoint(const std::string& bytes) {
         load(bytes, small_language_model);
 }
 
-std::vector<std::string> json_seeds() {
-    return {R"({"n": 768, "eps": -1.5e-05, "a": [true, null, {}], "s": "\u00e9\ud83d\ude00\n"})"};
-}
 std::vector<std::string> checkpoint_seeds() {
     return {saved(small_language_model()), saved(small_masked_language_model()), saved(small_classifier()),
             saved(small_transformer())};
-}
-std::vector<std::string> safetensors_seeds() {
-    return {R"({"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"I64","shape":[],)"
-            R"("data_offsets":[4,12]},"__metadata__":{"epoch":"3"}})"};
-}
-// Adds the length of the header, and the numbers.
-std::vector<std::string> header_seeds() {
-    std::vector<std::string> all = {checkpoint_seeds()[2]};
-    for (const std::string& header : safetensors_seeds()) {
-        std::string bytes(8, '\0');
-        bytes[0] = static_cast<char>(header.size());
-        all.push_back(bytes + header + std::string(12, '\x3c'));
-    }
-    return all;
 }
 
 }  // namespace
 
 void add_checkpoints(std::vector<Target>& all) {
+    const auto json_seeds = [] {
+        return std::vector<std::string>{
+            R"({"n": 768, "eps": -1.5e-05, "a": [true, null, {}], "s": "\u00e9\ud83d\ude00\n"})"};
+    };
+    const auto safetensors_seeds = [] {
+        const std::string header =
+            R"({"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"I64","shape":[],)"
+            R"("data_offsets":[4,12]},"__metadata__":{"epoch":"3"}})";
+        std::string length(8, '\0');
+        length[0] = static_cast<char>(header.size());
+        return std::vector<std::string>{checkpoint_seeds()[2], length + header + std::string(12, '\x3c')};
+    };
     all.push_back({"json", json, json_seeds, Form::json, Refusal::file_error, kMiB});
-    all.push_back({"safetensors", safetensors, header_seeds, Form::safetensors, Refusal::file_error, kMiB});
+    all.push_back(
+        {"safetensors", safetensors, safetensors_seeds, Form::safetensors, Refusal::file_error, kMiB});
     // The tables of sinusoids, which are computed, may have 16 MiB for each stack (models/saved.cpp).
     all.push_back({"checkpoint", checkpoint, checkpoint_seeds, Form::safetensors, Refusal::file_error,
                    kMiB + 2 * 16 * kMiB});

@@ -19,33 +19,39 @@ using namespace models;
 using tests::content;
 using tests::Folder;
 
+using Strings = std::vector<std::string>;
+
+// A folder with this file, which is another one for each name.
+const Folder& folder_with(const std::string& name, const std::string& bytes) {
+    static std::map<std::string, Folder> all;
+    all[name].write(name, bytes);
+    return all[name];
+}
+
 // What was read can be written, and is read again as the same model's.
 void config(const std::string& bytes) {
-    static const Folder folder;
-    const hugging_face::ConfigJson c = hugging_face::read_config(folder.write("config.json", bytes));
+    const auto read = [](const std::string& text) {
+        return hugging_face::read_config(folder_with("config.json", text) / "config.json");
+    };
+    const hugging_face::ConfigJson c = read(bytes);
     check_config(c);
-    const hugging_face::ConfigJson again =
-        hugging_face::read_config(folder.write("written.json", written(c)));
-    const auto after_all = fields_of(again);
-    auto after = after_all.begin();
-    for (const auto& [name, value] : fields_of(c))
-        expect(after++->second == value, "written, it is read with another ", name);
+    const hugging_face::ConfigJson again = read(written(c));
+    const auto before = fields_of(c), after = fields_of(again);
+    for (std::size_t i = 0; i < before.size(); ++i)
+        expect(after[i].second == before[i].second, "written, it is read with another ", before[i].first);
     expect(again.labels == c.labels, "written, it is read with other labels");
 }
 
 void generation(const std::string& bytes) {
-    static const Folder folder;
-    folder.write("generation_config.json", bytes);
     static Writer writer = {LanguageModel(small_stack(gpt2()), Rng(1)), text::bytes()};
     writer.usual = {};
     writer.notes.clear();
-    hugging_face::read_generation(folder.path, writer);
+    hugging_face::read_generation(folder_with("generation_config.json", bytes).path, writer);
 }
 
 void index(const std::string& bytes) {
-    static const Folder folder;
-    static const std::string weights = folder.write("a.safetensors", "");
-    folder.write("model.safetensors.index.json", bytes);
+    const Folder& folder = folder_with("model.safetensors.index.json", bytes);
+    folder.write("a.safetensors", "");
     hugging_face::weight_files(folder.path);
 }
 
@@ -71,7 +77,6 @@ void weights(const std::string& bytes) {
     const autograd::NoGrad no_grad;
     model(Tokens(1, 2, {1, 2}), Mode::eval());
 }
-std::vector<std::string> weights_seeds() { return {small_gpt2().weights}; }
 
 // Stream and `decode` are not compared: they cut runs of bytes that are not UTF-8 in different places.
 void use(const text::Tokenizer& tokenizer) {
@@ -87,52 +92,37 @@ void use(const text::Tokenizer& tokenizer) {
     tokenizer.pieces("a b");
 }
 void tokenizer(const std::string& bytes) {
-    static const Folder folder;
-    folder.write("tokenizer.json", bytes);
-    use(text::Tokenizer::open(folder.path));
+    use(text::Tokenizer::open(folder_with("tokenizer.json", bytes).path));
 }
-void vocab_txt(const std::string& bytes) {
-    static const Folder folder;
-    folder.write("vocab.txt", bytes);
-    use(text::Tokenizer::open(folder.path));
-}
+void vocab_txt(const std::string& bytes) { use(text::Tokenizer::open(folder_with("vocab.txt", bytes).path)); }
 // vocab.json and merges.txt, as one object: {"vocab":{"a":0},"merges":"a b\n"}.
 void merges_txt(const std::string& bytes) {
-    static const Folder folder;
     std::optional<Json> tree = parse_json(bytes);
     Json *const vocabulary = tree ? tree->find("vocab") : nullptr,
                 *merges = tree ? tree->find("merges") : nullptr;
     autograd::check(vocabulary != nullptr && merges != nullptr && merges->is_string(), "not two files");
-    folder.write("vocab.json", to_text(*vocabulary));
+    const Folder& folder = folder_with("vocab.json", to_text(*vocabulary));
     folder.write("merges.txt", merges->string());
     use(text::Tokenizer::open(folder.path));
 }
 
-std::vector<std::string> golden(const std::string& of, const std::string& file) {
-    std::vector<std::string> all;
+Strings golden(const std::string& of, const std::string& file, const Strings& more = {}) {
+    Strings all;
     for (const auto& kind : std::filesystem::directory_iterator("tests/golden/" + of))
         if (std::filesystem::exists(kind.path() / file))
             all.push_back(content((kind.path() / file).string()));
     std::sort(all.begin(), all.end());
+    all.insert(all.end(), more.begin(), more.end());
     return all;
 }
-std::vector<std::string> config_seeds() {
-    std::vector<std::string> all = golden("hugging_face", "config.json");
-    all.push_back(
-        R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"vocab_size":32,"hidden_size":8,)"
-        R"("num_hidden_layers":1,"num_attention_heads":2,"num_key_value_heads":1,"eos_token_id":[1,2],)"
-        R"("rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.0,)"
-        R"("high_freq_factor":4.0,"original_max_position_embeddings":64},"bos_token_id":1})");
-    all.push_back(written(hugging_face::config_of(small_classifier().config)));
-    return all;
-}
-std::vector<std::string> generation_seeds() {
-    std::vector<std::string> all = golden("hugging_face", "generation_config.json");
-    all.push_back(R"({"do_sample":true,"temperature":0.7,"top_k":5,"top_p":0.9,"eos_token_id":[0]})");
-    return all;
-}
-std::vector<std::string> index_seeds() {
-    return {R"({"metadata":{"total_size":8},"weight_map":{"a":"a.safetensors"}})"};
+Strings config_seeds() {
+    return golden(
+        "hugging_face", "config.json",
+        {R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"vocab_size":32,"hidden_size":8,)"
+         R"("num_hidden_layers":1,"num_attention_heads":2,"num_key_value_heads":1,"eos_token_id":[1,2],)"
+         R"("rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.0,)"
+         R"("high_freq_factor":4.0,"original_max_position_embeddings":64},"bos_token_id":1})",
+         written(hugging_face::config_of(small_classifier().config))});
 }
 
 void replace_numbers(Json& tree, const std::map<std::string, std::string>& by) {
@@ -153,10 +143,7 @@ std::string with_few_pieces(const std::string& bytes) {
     vocabulary.items.resize(kPieces);
     if (Json* const merges = model.find("merges"))
         std::erase_if(merges->items, [&](const Json& rule) {
-            const std::string two =
-                rule.is_string() ? rule.string() : rule.items[0].string() + " " + rule.items[1].string();
-            const std::size_t space = two.find(' ');
-            const std::string left = two.substr(0, space), right = two.substr(space + 1);
+            const std::string left = rule.items[0].string(), right = rule.items[1].string();
             return !known.contains(left) || !known.contains(right) || !known.contains(left + right);
         });
     std::map<std::string, std::string> ids;
@@ -167,9 +154,9 @@ std::string with_few_pieces(const std::string& bytes) {
     replace_numbers(*tree.find("post_processor"), ids);
     return to_text(tree);
 }
-std::vector<std::string> tokenizer_seeds() {
-    static const std::vector<std::string> all = [] {
-        std::vector<std::string> seeds = golden("tokenizers", "tokenizer.json");
+Strings tokenizer_seeds() {
+    static const Strings all = [] {
+        Strings seeds = golden("tokenizers", "tokenizer.json");
         for (std::string& seed : seeds)
             try {
                 const std::string few = with_few_pieces(seed);
@@ -188,17 +175,25 @@ std::vector<std::string> tokenizer_seeds() {
     }();
     return all;
 }
-std::vector<std::string> vocab_txt_seeds() {
-    return {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n1\n##2\n"};
-}
-std::vector<std::string> merges_txt_seeds() {
-    return {
-        R"({"vocab":{"a":0,"b":1,"1":2,"2":3,"ab":4,"<|endoftext|>":5},"merges":"#version: 0.2\na b\n"})"};
-}
 
 }  // namespace
 
 void add_folders(std::vector<Target>& all) {
+    const auto generation_seeds = [] {
+        return golden("hugging_face", "generation_config.json",
+                      {R"({"do_sample":true,"temperature":0.7,"top_k":5,"top_p":0.9,"eos_token_id":[0]})"});
+    };
+    const auto index_seeds = [] {
+        return Strings{R"({"metadata":{"total_size":8},"weight_map":{"a":"a.safetensors"}})"};
+    };
+    const auto weights_seeds = [] { return Strings{small_gpt2().weights}; };
+    const auto vocab_txt_seeds = [] {
+        return Strings{"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n1\n##2\n"};
+    };
+    const auto merges_txt_seeds = [] {
+        return Strings{R"({"vocab":{"a":0,"b":1,"1":2,"2":3,"ab":4,"<|endoftext|>":5},)"
+                       R"("merges":"#version: 0.2\na b\n"})"};
+    };
     const auto file_error = Refusal::file_error;
     all.push_back({"config", config, config_seeds, Form::json, file_error, kMiB});
     all.push_back({"generation", generation, generation_seeds, Form::json, file_error, kMiB});

@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz_targets.h"
 
-#include <charconv>
+#include <cstdio>
 #include <sstream>
 
 #include "nn/checkpoint/file.h"
@@ -20,45 +20,43 @@ const std::vector<Target>& targets() {
     return all;
 }
 
+std::vector<std::string> lines_in(const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        all.push_back(line);
+    return all;
+}
+
 std::string to_line(const std::string& bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
     std::string line;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '\\')
-            line += "\\\\";
-        else if (byte < 0x20 || byte > 0x7e)
-            line.append("\\x") += {kDigits[byte >> 4], kDigits[byte & 15]};
-        else
-            line += c;
-    }
+    for (const char c : bytes)
+        if (char code[5]; c < 0x20 || c > 0x7e) {
+            std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned char>(c));
+            line += code;
+        } else {
+            line.append(c == '\\' ? 2 : 1, c);
+        }
     return line;
 }
 
 std::string from_line(const std::string& line) {
     std::string bytes;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        if (line[i] != '\\') {
-            bytes += line[i];
-        } else if (line.compare(i, 2, "\\x") == 0) {
-            unsigned byte = 0;
-            std::from_chars(line.data() + i + 2, line.data() + i + 4, byte, 16);
-            bytes += static_cast<char>(byte);
+    for (std::size_t i = 0; i < line.size(); ++i)
+        if (line.compare(i, 2, "\\x") == 0) {
+            bytes += static_cast<char>(std::stoi(line.substr(i + 2, 2), nullptr, 16));
             i += 3;
         } else {
-            bytes += line[++i];
+            bytes += line[i] == '\\' ? line[++i] : line[i];
         }
-    }
     return bytes;
 }
 
 std::vector<std::string> kept(const Target& target) {
     std::vector<std::string> all;
-    for (const std::string folder : {"tests/fuzz/corpus/", "tests/fuzz/found/"}) {
-        std::istringstream lines(tests::content(folder + target.name + ".txt"));
-        for (std::string line; std::getline(lines, line);)
+    for (const std::string folder : {"tests/fuzz/corpus/", "tests/fuzz/found/"})
+        for (const std::string& line : lines_in(tests::content(folder + target.name + ".txt")))
             all.push_back(from_line(line));
-    }
     return all;
 }
 

@@ -39,6 +39,7 @@ const std::vector<Target>& targets();
 // writes), accepted ones first, and those that have found a defect (tests/fuzz/found/TARGET.txt). Each is a
 // line, in which a byte that cannot be seen is written as \xNN, and a backslash as two.
 std::vector<std::string> kept(const Target& target);
+std::vector<std::string> lines_in(const std::string& text);
 std::string to_line(const std::string& bytes);
 std::string from_line(const std::string& line);
 

@@ -13,42 +13,22 @@ using Value = nn::checkpoint::Json;
 Json read(const Value& json, int levels) {
     json.require(levels > 0, "too deep");
     Json tree;
-    switch (json.kind()) {
-        case Value::Kind::object:
-            tree.kind = Json::Kind::object;
-            for (const Value& member : json.members()) {
-                tree.keys.emplace_back(member.name());
-                tree.items.push_back(read(member, levels - 1));
-            }
-            break;
-        case Value::Kind::array:
-            tree.kind = Json::Kind::array;
-            for (const Value& item : json.items())
-                tree.items.push_back(read(item, levels - 1));
-            break;
-        case Value::Kind::string:
-            tree.set_string(json.text());
-            break;
-        default:
-            tree.text = json.shown();
+    if (json.kind() == Value::Kind::string) {
+        tree.set_string(json.text());
+    } else if (json.kind() == Value::Kind::object) {
+        tree.kind = Json::Kind::object;
+        for (const Value& member : json.members()) {
+            tree.keys.emplace_back(member.name());
+            tree.items.push_back(read(member, levels - 1));
+        }
+    } else if (json.kind() == Value::Kind::array) {
+        tree.kind = Json::Kind::array;
+        for (const Value& item : json.items())
+            tree.items.push_back(read(item, levels - 1));
+    } else {
+        tree.text = json.shown();
     }
     return tree;
-}
-
-void write(const Json& tree, std::string& out) {
-    if (tree.kind == Json::Kind::single) {
-        out += tree.text;
-        return;
-    }
-    const bool is_object = tree.kind == Json::Kind::object;
-    out += is_object ? '{' : '[';
-    for (std::size_t i = 0; i < tree.items.size(); ++i) {
-        out += i > 0 ? "," : "";
-        if (is_object)
-            out += nn::checkpoint::quote(tree.keys[i]) + ":";
-        write(tree.items[i], out);
-    }
-    out += is_object ? '}' : ']';
 }
 
 }  // namespace
@@ -74,9 +54,15 @@ std::optional<Json> parse_json(const std::string& text) {
 }
 
 std::string to_text(const Json& tree) {
+    if (tree.kind == Json::Kind::single)
+        return tree.text;
+    const bool is_object = tree.kind == Json::Kind::object;
     std::string out;
-    write(tree, out);
-    return out;
+    for (std::size_t i = 0; i < tree.items.size(); ++i)
+        out.append(i > 0 ? "," : "")
+            .append(is_object ? nn::checkpoint::quote(tree.keys[i]) + ":" : "")
+            .append(to_text(tree.items[i]));
+    return is_object ? "{" + out + "}" : "[" + out + "]";
 }
 
 }  // namespace plaingrad::fuzz

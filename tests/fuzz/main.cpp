@@ -5,13 +5,13 @@
 #include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "autograd/base/parallel.h"
 #include "autograd/storage.h"
@@ -28,15 +28,12 @@ const Target* chosen = nullptr;
 
 // ---- memory: what is allocated while the target runs, and not freed yet
 
-std::atomic<int64_t> held = 0, most = 0, largest = 0;  // the largest allocation
+int64_t held = 0, most = 0, largest = 0;  // the largest allocation
 
-void raise(std::atomic<int64_t>& to, int64_t value) {
-    for (int64_t before = to; before < value && !to.compare_exchange_weak(before, value);) {
-    }
-}
 void on_malloc(const volatile void*, std::size_t bytes) {
-    raise(most, held += static_cast<int64_t>(bytes));
-    raise(largest, static_cast<int64_t>(bytes));
+    held += static_cast<int64_t>(bytes);
+    most = std::max(most, held);
+    largest = std::max(largest, static_cast<int64_t>(bytes));
 }
 void on_free(const volatile void* at) {
     held -= at == nullptr ? 0 : static_cast<int64_t>(__sanitizer_get_allocated_size(at));
@@ -54,17 +51,12 @@ void tell() {
 
 // ---- without fuzzing
 
-std::vector<std::string> inputs() {
+void write_seeds(const std::string& folder) {
     std::vector<std::string> inputs = chosen->seeds();
     for (const std::string& input : kept(*chosen))
         inputs.push_back(input);
-    return inputs;
-}
-
-void write_seeds(const std::string& folder) {
-    int64_t i = 0;
-    for (const std::string& input : inputs())
-        plaingrad::tests::put(folder + "/seed-" + std::to_string(i++), input);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        plaingrad::tests::put(folder + "/seed-" + std::to_string(i), inputs[i]);
 }
 
 void print_dictionary() {
@@ -77,25 +69,19 @@ void print_dictionary() {
 // the shortest.
 void print_kept(const std::string& folder) {
     constexpr std::size_t kMost = 12'000;
-    struct Kept {
-        bool is_refused;
-        std::size_t size;
-        std::string line;
-        auto operator<=>(const Kept&) const = default;
-    };
-    std::set<Kept> lines;
+    std::set<std::tuple<bool, std::size_t, std::string>> lines;  // whether it is refused, its size
     for (const auto& file : std::filesystem::directory_iterator(folder)) {
         const std::string bytes = content(file.path().string()), line = to_line(bytes);
         lines.insert({!accepts(*chosen, bytes), line.size(), line});
     }
     std::size_t bytes = 0;
-    const std::vector<std::string> seeds = chosen->seeds();
-    for (const Kept& kept : lines)
-        if (std::none_of(seeds.begin(), seeds.end(),
-                         [&](auto& seed) { return to_line(seed) == kept.line; }) &&
-            bytes + kept.size + 1 < kMost) {
-            bytes += kept.size + 1;
-            std::puts(kept.line.c_str());
+    std::set<std::string> seeds;
+    for (const std::string& seed : chosen->seeds())
+        seeds.insert(to_line(seed));
+    for (const auto& [refused, size, line] : lines)
+        if (!seeds.contains(line) && bytes + size + 1 < kMost) {
+            bytes += size + 1;
+            std::puts(line.c_str());
         }
 }
 
@@ -106,8 +92,17 @@ void leak() {
         lost = new char[100];
 }
 
-bool is_asked(int argc, char** argv, const char* for_what, int arguments) {
-    return argc == 3 + arguments && std::strcmp(argv[2], for_what) == 0;
+// Does what the words behind the target's name ask for, if they are ours, and returns whether they were.
+bool done(const std::vector<std::string>& words) {
+    if (words.size() == 2 && words[0] == "--seeds")
+        write_seeds(words[1]);
+    else if (words.size() == 2 && words[0] == "--keep")
+        print_kept(words[1]);
+    else if (words.size() == 1 && words[0] == "--dictionary")
+        print_dictionary();
+    else
+        return false;
+    return true;
 }
 
 // Inputs that were accepted, some of the last and some older ones: of JSON and safetensors, half of the
@@ -144,15 +139,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     }
     if (chosen == nullptr)
         std::exit(name == "--list" ? 0 : 2);
-    const bool seeds = is_asked(*argc, *argv, "--seeds", 1), keep = is_asked(*argc, *argv, "--keep", 1),
-               words = is_asked(*argc, *argv, "--dictionary", 0);
-    if (seeds)
-        write_seeds((*argv)[3]);
-    if (keep)
-        print_kept((*argv)[3]);
-    if (words)
-        print_dictionary();
-    if (seeds || keep || words)
+    if (done({*argv + std::min(*argc, 2), *argv + *argc}))
         std::exit(0);
     if (inherited == nullptr) {
         setenv(kName, chosen->name, 1);
@@ -188,8 +175,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     expect(chosen->memory < 0 || used <= chosen->memory, "memory beyond the promise: ", used,
            " bytes more than the input's ", size);
     // Whatever the target: of no file of some kilobytes anybody expects more.
-    expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest.load(),
-           " bytes at once for an input of ", size);
+    expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest, " bytes at once for an input of ",
+           size);
     // Of the processor: on a busy machine even a short input may wait for long.
     expect(seconds < 5, "time beyond all reason: ", seconds, " seconds for an input of ", size);
     return 0;

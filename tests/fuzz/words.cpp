@@ -12,6 +12,7 @@
 #include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/models/text/tokenizers.h"
 
 namespace plaingrad::fuzz {
 namespace {
@@ -48,13 +49,6 @@ void text(const std::string& bytes) {
         }
 }
 
-std::string with_nuls(const Lines& parts) {
-    std::string bytes;
-    for (const std::string& part : parts)
-        bytes.append(&part == &parts[0] ? 0 : 1, '\0').append(part);
-    return bytes;
-}
-
 const char* const kSentence = "low lower lowest newer wider e\xcc\x81t\xc3\xa9 \xff x";
 
 // Codes; behind a NUL a text, from which the vocabulary is learned; and behind another NUL a line.
@@ -62,26 +56,27 @@ void codes(const std::string& bytes) {
     const Lines parts = parts_of(bytes, '\0');
     const auto rules = tokenizer::read_codes(parts[0], "codes");
     expect(tokenizer::read_codes(tokenizer::codes_of(rules), "codes") == rules, "codes are read as others");
-    for (const bool of_bytes : {false, true})
-        for (const int64_t least : {1, 2}) {
-            if (of_bytes && parts[0].find("</w>") != parts[0].npos)
-                continue;  // codes of words, which are refused for bytes
-            const Tokenizer t =
-                learn_pieces({parts.size() > 1 ? parts[1] : "", parts.back()}, {.bytes = of_bytes,
-                                                                                .tokenized = !of_bytes,
-                                                                                .min_count = least,
-                                                                                .codes = parts[0],
-                                                                                .codes_file = "codes"});
-            for (const std::string& line : {std::string(kSentence), parts.back()}) {
-                const std::vector<int32_t> ids = t.encode(line);
-                const std::string text = t.decode(ids, {.invalid = InvalidUtf8::keep});
-                const bool known = std::find(ids.begin(), ids.end(), t.unknown()) == ids.end();
-                // "</w>" is the mark that ends a word.
-                expect(of_bytes ? text == line
-                                : !known || line.find("</w>") != line.npos || t.words(text) == t.words(line),
-                       "the pieces make another line: ", text);
-            }
+    const std::string text = parts.size() > 1 ? parts[1] : "";
+    for (const PieceOptions& options :
+         {PieceOptions{.tokenized = true, .min_count = 1}, PieceOptions{.tokenized = true, .min_count = 2},
+          PieceOptions{.bytes = true, .min_count = 1}, PieceOptions{.bytes = true, .min_count = 2}}) {
+        if (options.bytes && parts[0].find("</w>") != parts[0].npos)
+            continue;  // codes of words, which are refused for bytes
+        PieceOptions with_codes = options;
+        with_codes.codes = parts[0];
+        with_codes.codes_file = "codes";
+        const Tokenizer t = learn_pieces({text, parts.back()}, with_codes);
+        for (const std::string& line : {std::string(kSentence), parts.back()}) {
+            const std::vector<int32_t> ids = t.encode(line);
+            const std::string again = t.decode(ids, {.invalid = InvalidUtf8::keep});
+            const bool known = std::find(ids.begin(), ids.end(), t.unknown()) == ids.end();
+            // "</w>" is the mark that ends a word.
+            expect(options.bytes
+                       ? again == line
+                       : !known || line.find("</w>") != line.npos || t.words(again) == t.words(line),
+                   "the pieces make another line: ", again);
         }
+    }
 }
 
 // ---- decode(encode(x)) == x, for each tokenizer that promises it
@@ -102,12 +97,8 @@ void round_trip(const std::string& bytes) {
         const std::vector<int32_t> ids = tokenizer.encode(bytes, {.add_special_tokens = false});
         expect(tokenizer.decode(ids, {.invalid = InvalidUtf8::keep}) == bytes, "a tokenizer of ",
                tokenizer.size(), " pieces makes another text");
-        Tokenizer::Stream stream(tokenizer, false);
-        std::string streamed;
-        for (const int32_t id : ids)
-            streamed += stream.add(id);
-        streamed += stream.finish();
-        expect(nn::checkpoint::find_invalid_utf8(bytes) != bytes.npos || streamed == bytes,
+        expect(nn::checkpoint::find_invalid_utf8(bytes) != bytes.npos ||
+                   tests::streamed(tokenizer, ids) == bytes,
                "a stream of its ids differs");
     }
     const std::string line = bytes.substr(0, bytes.find('\n'));
@@ -124,10 +115,9 @@ void bleu(const std::string& bytes) {
     const unsigned choice = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
     const BleuOptions options = {.tokenized = (choice & 1) != 0, .lower_case = (choice & 8) != 0};
     const Lines lines = parts_of(bytes.substr(std::min<std::size_t>(1, bytes.size())), '\n');
-    const std::size_t half = lines.size() / 2;
-    const Lines hypotheses(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(half));
-    const Lines references(lines.begin() + static_cast<std::ptrdiff_t>(half),
-                           lines.begin() + static_cast<std::ptrdiff_t>(2 * half));
+    const auto half = std::ssize(lines) / 2;
+    const Lines hypotheses(lines.begin(), lines.begin() + half),
+        references(lines.begin() + half, lines.begin() + 2 * half);
     const BleuScore score = models::text::bleu(hypotheses, hypotheses, options);
     const BleuScore other = models::text::bleu(hypotheses, references, options);
     for (const BleuScore& s : {score, other}) {
@@ -141,25 +131,23 @@ void bleu(const std::string& bytes) {
     expect(score.totals[3] == 0 || std::abs(score.score - 100) < 1e-9, "its own reference: ", score.score);
 }
 
-Lines text_seeds() { return {"\xef\xbb\xbfOne line.\r\nand\tanother\n\nna\xc3\xafve"}; }
-Lines codes_seeds() {
-    return {"#version: 0.2\nl o\nlo w</w>\ne r</w>\nlo w\n",
-            with_nuls({"#version: 0.2\nl o\nlo w</w>\nw e", "low low slow", "low lower"})};
-}
-Lines round_trip_seeds() {
-    return {"He said, \"It's 3.14\" and left  it.",
-            " \xef\xbf\xad x@@ \xef\xbc\x85"
-            "9\t\xc2\xa0",
-            "don't\r\n\n  \xff\xfe"};
-}
-Lines bleu_seeds() {
-    return {"\x01the cat sat on the mat\na b\nthe cat sat on a mat\na c",
-            "\x10Hello, world. 1,000 & 2\nHello"};
-}
-
 }  // namespace
 
 void add_words(std::vector<Target>& all) {
+    const auto text_seeds = [] { return Lines{"\xef\xbb\xbfOne line.\r\nand\tanother\n\nna\xc3\xafve"}; };
+    const auto codes_seeds = [] {
+        const std::string nul(1, '\0');
+        return Lines{"#version: 0.2\nl o\nlo w</w>\ne r</w>\nlo w\n",
+                     "#version: 0.2\nl o\nlo w</w>\nw e" + nul + "low low slow" + nul + "low lower"};
+    };
+    const auto round_trip_seeds = [] {
+        return Lines{"He said, \"It's 3.14\" and left  it.", " \uffed x@@ \uff059\t\u00a0",
+                     "don't\r\n\n  \xff\xfe"};
+    };
+    const auto bleu_seeds = [] {
+        return Lines{"\x01the cat sat on the mat\na b\nthe cat sat on a mat\na c",
+                     "\x10Hello, world. 1,000 & 2\nHello"};
+    };
     all.push_back({"text", text, text_seeds});
     all.push_back({"codes", codes, codes_seeds});
     all.push_back({"round_trip", round_trip, round_trip_seeds});

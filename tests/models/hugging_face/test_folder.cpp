@@ -54,28 +54,38 @@ Config small_of(const std::string& family) {
     }
     return c;
 }
-const std::vector<std::string> kRotary = {"llama", "mistral", "qwen2"};
 
 template <class Model>
 void check_written_and_read(const Model& model, const ConfigJson& config) {
-    const tests::Folder folder;
+    const tests::Folder folder, second;
     stir(model);
     save(folder.path, model, config);
     const SavedModel opened(folder.path);
     CHECK(opened.config.notes == std::vector<std::string>{});
+    CHECK(opened.config.labels == config.labels);
     for (const char* of_a_classifier : {"id2label", "problem_type"})
         CHECK(contains(content(folder / "config.json"), of_a_classifier) ==
               (model.config.kind == Kind::classifier));
     const Model again = load_model<Model>(opened);
     CHECK(equal(model, again));
     CHECK(again.config.block.init == model.config.block.init);
+    CHECK(again.config.pooled_dropout == model.config.pooled_dropout);
     const Tokens ids(2, 3, {4, 5, 6, 7, 8, 9});
     CHECK(same_bits(model(ids, Mode::eval()), again(ids, Mode::eval())));
     // Written again, the files are the same.
-    const tests::Folder second;
     save(second.path, again, opened.config);
     for (const std::string name : {"config.json", "model.safetensors"})
         CHECK(content(folder / name) == content(second / name));
+}
+
+// In config.json, which has each key in a line of its own.
+void set_key(const tests::Folder& folder, const std::string& key, const std::string& value) {
+    std::string json = content(folder / "config.json");
+    const std::string begin = "  \"" + key + "\": ";
+    REQUIRE(contains(json, begin));
+    const std::size_t at = json.find(begin) + begin.size();
+    const std::size_t end = std::min(json.find(",\n", at), json.find("\n}", at));
+    put(folder / "config.json", json.replace(at, end - at, value));
 }
 
 // A small GPT-2 in a folder, to be spoiled.
@@ -93,12 +103,6 @@ struct Spoiled {
     }
     void write(const std::vector<StateEntry>& all) const {
         nn::checkpoint::write(folder / "model.safetensors", all);
-    }
-    // In config.json, which must have it.
-    void replace(const std::string& text, const std::string& by) const {
-        std::string json = content(folder / "config.json");
-        REQUIRE(contains(json, text));
-        put(folder / "config.json", json.replace(json.find(text), text.size(), by));
     }
     // "" if it opens and loads. A complaint is one line that names a file of the folder.
     std::string complaint() const {
@@ -120,8 +124,6 @@ std::string longer_header(std::string bytes, std::size_t at, const std::string& 
     return bytes.replace(at, 4, text);
 }
 
-std::string ones(int n) { return n == 0 ? "" : ",1" + ones(n - 1); }
-
 std::vector<StateEntry> without(std::vector<StateEntry> all, const std::string& name) {
     const std::size_t before = all.size();
     std::erase_if(all, [&](const StateEntry& item) { return item.name == name; });
@@ -133,17 +135,16 @@ std::vector<StateEntry> without(std::vector<StateEntry> all, const std::string& 
 
 TEST_CASE("hugging face folder: every kind of model, written and read with the same bits",
           "[models][hugging_face]") {
-    for (const std::string family : {"gpt2", "llama", "mistral", "qwen2"}) {
+    const auto check = [](const std::string& family, const std::function<void(Config&)>& change) {
         INFO(family);
-        const LanguageModel model(small_of(family), Rng(1));
-        check_written_and_read(model, config_of(model.config, family));
-    }
-    Config untied = small_of("gpt2");
-    untied.tied = false;
-    check_written_and_read(LanguageModel(untied, Rng(1)), config_of(untied, "gpt2"));
-    Config biased = small_of("llama");
-    biased.block.attention_bias = biased.block.feed_forward_bias = true;
-    check_written_and_read(LanguageModel(biased, Rng(1)), config_of(biased, "llama"));
+        Config c = small_of(family);
+        change(c);
+        check_written_and_read(LanguageModel(c, Rng(1)), config_of(c, family));
+    };
+    for (const std::string family : {"gpt2", "llama", "mistral", "qwen2"})
+        check(family, [](Config&) {});
+    check("gpt2", [](Config& c) { c.tied = false; });
+    check("llama", [](Config& c) { c.block.attention_bias = c.block.feed_forward_bias = true; });
     // A bare stack whose output layer is the embedding.
     ConfigJson stack = config_of(small_of("gpt2"), "gpt2");
     stack.bare = true;
@@ -151,141 +152,110 @@ TEST_CASE("hugging face folder: every kind of model, written and read with the s
 
     const Config bert = small_of("bert");
     check_written_and_read(MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));
-    Config loose = bert;
-    loose.tied = false;
-    const MaskedLanguageModel untied_bert(loose, Rng(1));
-    check_written_and_read(untied_bert, config_of(loose, "bert"));
-    // The bias of the decoder counts, and not the one that transformers writes in vain.
-    const tests::Folder spoiled;
-    save(spoiled.path, untied_bert, config_of(loose, "bert"));
-    StateDict all = saved_state(nn::all_parameters(untied_bert), config_of(loose, "bert"));
-    for (StateEntry& entry : all)
-        entry.tensor = entry.name == "cls.predictions.bias" ? Tensor::ones({23}) : entry.tensor;
-    nn::checkpoint::write(spoiled / "model.safetensors", all);
-    CHECK(equal(load_model<MaskedLanguageModel>(spoiled.path), untied_bert));
     check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert.as(Kind::encoder), "bert"));
     const Classifier classifier(with_classes(bert, 3, Pooling::pooler, Real(0.25)), Rng(1));
     ConfigJson labelled = config_of(classifier.config, "bert");
     CHECK(labelled.labels == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"});
     labelled.labels = {"good", "bad\n\"", "ü"};
     check_written_and_read(classifier, labelled);
-
-    const tests::Folder folder;
-    save(folder.path, classifier, labelled);
-    const ConfigJson read = SavedModel(folder.path).config;
-    CHECK(read.labels == labelled.labels);
-    CHECK(read.pooled_dropout == Real(0.25));
-    CHECK(read.specials.ends == std::vector<int32_t>{2});
+    Config loose = bert;
+    loose.tied = false;
+    const MaskedLanguageModel untied(loose, Rng(1));
+    check_written_and_read(untied, config_of(loose, "bert"));
+    // The bias of the decoder counts, and not the one that transformers writes in vain.
+    const tests::Folder spoiled;
+    save(spoiled.path, untied, config_of(loose, "bert"));
+    StateDict all = saved_state(nn::all_parameters(untied), config_of(loose, "bert"));
+    for (StateEntry& entry : all)
+        entry.tensor = entry.name == "cls.predictions.bias" ? Tensor::ones({23}) : entry.tensor;
+    nn::checkpoint::write(spoiled / "model.safetensors", all);
+    CHECK(equal(load_model<MaskedLanguageModel>(spoiled.path), untied));
 }
 
-TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, are written",
-          "[models][hugging_face]") {
-    for (const std::vector<int32_t>& ends : {std::vector<int32_t>{}, {2}, {2, 3}}) {
-        Config c = small_of("gpt2");
-        c.specials.ends = ends;
-        c.block.dropout = {.embeddings = Real(0.125), .sublayers = Real(0.25), .attention = Real(0.375)};
-        const tests::Folder folder;
-        save(folder.path, LanguageModel(c, Rng(1)), config_of(c, "gpt2"));
-        const ConfigJson read = SavedModel(folder.path).config;
-        CHECK(read.specials.ends == ends);
-        CHECK(contains(content(folder / "config.json"), std::string("\"eos_token_id\": ") +
-                                                            (ends.empty()       ? "null"
-                                                             : ends.size() == 1 ? "2"
-                                                                                : "[2,3]") +
-                                                            ","));
-        CHECK(read.block.dropout.embeddings == Real(0.125));
-        CHECK(read.block.dropout.sublayers == Real(0.25));
-        CHECK(read.block.dropout.attention == Real(0.375));
-    }
-    Config bert = small_of("bert"), llama = small_of("llama");
-    // BERT has one rate for embeddings and sub-layers.
-    bert.block.dropout = {.embeddings = Real(0.25), .sublayers = Real(0.25), .attention = Real(0.375)};
-    llama.block.dropout.attention = Real(0.125);
-    const tests::Folder of_bert, of_llama;
-    save(of_bert.path, MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));
-    save(of_llama.path, LanguageModel(llama, Rng(1)), config_of(llama, "llama"));
-    const DropoutRates read = SavedModel(of_bert.path).config.block.dropout;
-    CHECK((read.embeddings == Real(0.25) && read.sublayers == Real(0.25)));
-    CHECK(read.attention == Real(0.375));
-    CHECK(SavedModel(of_llama.path).config.block.dropout.attention == Real(0.125));
-}
-
-TEST_CASE("hugging face folder: a model without a start token is written without one",
-          "[models][hugging_face]") {
-    const Spoiled s;
-    s.replace("\"bos_token_id\": 1,", "\"bos_token_id\": null,");
-    const SavedModel opened(s.folder.path);
-    CHECK(opened.config.start == -1);
-    const LanguageModel model = load_model<LanguageModel>(opened);
-    CHECK(model.config.specials.start == 2);  // here it begins with its end
-    const tests::Folder second;
-    save(second.path, model, opened.config);
-    CHECK(content(second / "config.json") == content(s.folder / "config.json"));
-}
-
-TEST_CASE("hugging face folder: the token that pads is written, of every family", "[models][hugging_face]") {
-    for (const std::string family : {"gpt2", "llama", "mistral", "qwen2"}) {
-        INFO(family);
+TEST_CASE("hugging face folder: what config.json says is written as it was", "[models][hugging_face]") {
+    using Keys = std::map<std::string, std::string>;
+    const std::pair<const char*, Keys> table[] = {
+        {"gpt2", {{"bos_token_id", "null"}}},
+        {"gpt2", {{"eos_token_id", "null"}}},
+        {"gpt2", {{"eos_token_id", "[2,3]"}}},
+        {"gpt2", {{"embd_pdrop", "0.125"}, {"resid_pdrop", "0.25"}, {"attn_pdrop", "0.375"}}},
+        {"bert", {{"hidden_dropout_prob", "0.25"}, {"attention_probs_dropout_prob", "0.375"}}},
+        {"llama", {{"attention_dropout", "0.125"}}},
+        {"mistral", {{"max_position_embeddings", "2000"}, {"sliding_window", "1900"}}},  // a shorter window
+        {"gpt2", {{"pad_token_id", "3"}}},
+        {"bert", {{"pad_token_id", "3"}}},
+        {"llama", {{"pad_token_id", "3"}}},
+        {"mistral", {{"pad_token_id", "3"}}},
+        {"qwen2", {{"pad_token_id", "3"}}}};
+    const auto check = [](const auto& model, const std::string& family, const Keys& keys) {
         const tests::Folder folder, second;
-        const LanguageModel model(small_of(family), Rng(1));
         save(folder.path, model, config_of(model.config, family));
-        std::string json = content(folder / "config.json");
-        const std::string none = "\"pad_token_id\": null", some = "\"pad_token_id\": 3";
-        REQUIRE(contains(json, none));
-        put(folder / "config.json", json.replace(json.find(none), none.size(), some));
+        for (const auto& [key, value] : keys)
+            set_key(folder, key, value);
         const SavedModel opened(folder.path);
-        save(second.path, load_model<LanguageModel>(opened), opened.config);
-        CHECK(content(second / "config.json") == json);
+        const auto again = load_model<std::decay_t<decltype(model)>>(opened);
+        save(second.path, again, opened.config);
+        CHECK(content(second / "config.json") == content(folder / "config.json"));
+        return again.config;
+    };
+    for (const auto& [family, keys] : table) {
+        INFO(family << ", " << keys.begin()->first);
+        const Config small = small_of(family);
+        const Config c = small.kind == Kind::masked ? check(MaskedLanguageModel(small, Rng(1)), family, keys)
+                                                    : check(LanguageModel(small, Rng(1)), family, keys);
+        if (keys.contains("bos_token_id"))
+            CHECK(c.specials.start == 2);  // here it begins with its end
+        CHECK(c.max_length == (keys.contains("sliding_window") ? 1900 : 9));
     }
 }
 
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
-    const tests::Folder folder;
     const Config bert = small_of("bert");
-    const MaskedLanguageModel model(bert, Rng(1));
-    const ConfigJson config = config_of(bert, "bert");
-    save(folder.path, model, config);
+    const tests::Folder folder;
+    save(folder.path, MaskedLanguageModel(bert, Rng(1)), config_of(bert, "bert"));
     const SavedModel opened(folder.path);
     CHECK(error_of([&] { load_model<LanguageModel>(opened); }) ==
           (folder / "config.json") + ": a language model is needed: got BertForMaskedLM");
     CHECK(contains(error_of([&] { load_model<Classifier>(opened); }), "a classifier is needed"));
     CHECK(contains(error_of([&] { load_model<TextEncoder>(opened); }), "a text encoder is needed"));
 
-    ConfigJson other = config;
-    CHECK(error_of([&] {
-              config_of(with_classes(small_of("gpt2"), 2, Pooling::pooler), "gpt2");
-          }).starts_with("[hugging_face] gpt2 has no classifier"));
     const Classifier mean(with_classes(bert, 2), Rng(1));
-    other.labels = {"a", "b"};
-    CHECK(contains(error_of([&] { save(folder.path, mean, other); }),
-                   R"(in bert pooling is "pooler": this model has "mean")"));
-    other.labels = {"a", "b", "c"};
-    CHECK(contains(error_of([&] { save(folder.path, mean, other); }), "classes is 3: this model has 2"));
-    Config sinusoids = small_of("gpt2");
-    sinusoids.block.positions = nn::Positions::sinusoidal;
-    CHECK(error_of([&] { config_of(sinusoids, "gpt2"); }) ==
-          R"([hugging_face] in gpt2 positions is "learned": this model has "sinusoidal")");
-    // config.json has no keys for them in these families.
-    for (const std::string family : {"gpt2", "bert"}) {
-        Config grouped = small_of(family), wide = small_of(family);
-        grouped.block.n_kv_heads = 1;
-        wide.block.head_dim = 4;
-        CHECK(contains(error_of([&] { config_of(grouped, family); }), "n_kv_heads is 2: this model has 1"));
-        CHECK(contains(error_of([&] { config_of(wide, family); }), "head_dim is 6: this model has 4"));
+    ConfigJson other = config_of(bert, "bert");
+    for (const auto& [labels, reason] : std::map<std::vector<std::string>, const char*>{
+             {{"a", "b"}, R"(in bert pooling is "pooler": this model has "mean")"},
+             {{"a", "b", "c"}, "classes is 3: this model has 2"}}) {
+        other.labels = labels;
+        CHECK(contains(error_of([&] { save(folder.path, mean, other); }), reason));
     }
-    for (const std::string& family : kRotary) {
-        Config partial = small_of(family);
-        partial.block.rotary.width = 2;
-        CHECK(contains(error_of([&] { config_of(partial, family); }), "rotary.width is 0: this model has 2"));
+    struct Row {
+        const char* family;
+        void (*change)(Config&);
+        const char* reason;
+    };
+    const auto grouped = [](Config& c) { c.block.n_kv_heads = 1; };
+    const auto wide = [](Config& c) { c.block.head_dim = 4; };
+    const auto partial = [](Config& c) { c.block.rotary.width = 2; };
+    const Row table[] = {
+        {"gpt2", [](Config& c) { c = with_classes(c, 2, Pooling::pooler); }, "gpt2 has no classifier"},
+        {"gpt2", [](Config& c) { c.block.positions = nn::Positions::sinusoidal; },
+         R"([hugging_face] in gpt2 positions is "learned": this model has "sinusoidal")"},
+        {"gpt2", [](Config& c) { c.block.scale_embeddings = true; }, "scale_embeddings is false: this"},
+        {"bert", [](Config& c) { c.token_types = 0; }, "type_vocab_size must be a whole number from"},
+        // config.json has no keys for them in these families.
+        {"gpt2", grouped, "n_kv_heads is 2: this model has 1"},
+        {"bert", grouped, "n_kv_heads is 2: this model has 1"},
+        {"gpt2", wide, "head_dim is 6: this model has 4"},
+        {"bert", wide, "head_dim is 6: this model has 4"},
+        {"llama", partial, "rotary.width is 0: this model has 2"},
+        {"mistral", partial, "rotary.width is 0: this model has 2"},
+        {"qwen2", partial, "rotary.width is 0: this model has 2"},
+        {"mistral", [](Config& c) { c.block.attention_bias = true; }, "bias"}};
+    for (const Row& row : table) {
+        Config c = small_of(row.family);
+        row.change(c);
+        INFO(row.family << ": " << row.reason);
+        CHECK(contains(error_of([&] { config_of(c, row.family); }), row.reason));
     }
-    // Mistral has no biases, and Qwen2's are not to be chosen.
-    Config biased = small_of("mistral");
-    biased.block.attention_bias = true;
-    CHECK(contains(error_of([&] {
-                       const LanguageModel m(biased, Rng(1));
-                       save(folder.path, m, config_of(biased, "mistral"));
-                   }),
-                   "bias"));
 }
 
 TEST_CASE("hugging face folder: weights are not replaced if config.json cannot be",
@@ -303,15 +273,16 @@ TEST_CASE("hugging face folder: weights are not replaced if config.json cannot b
 TEST_CASE("hugging face folder: several files with an index", "[models][hugging_face]") {
     const Spoiled s;
     const std::vector<StateEntry> all = s.items();
+    const std::string files[] = {"a.safetensors", "b.safetensors"};
     std::vector<StateEntry> parts[2];
     std::string map;
     for (std::size_t i = 0; i < all.size(); ++i) {
         parts[i % 2].push_back(all[i]);
-        map += (i == 0 ? "\"" : ",\"") + all[i].name + "\":\"" + (i % 2 == 0 ? "a" : "b") + ".safetensors\"";
+        map += (i == 0 ? "\"" : ",\"") + all[i].name + "\":\"" + files[i % 2] + "\"";
     }
     std::filesystem::remove(s.folder / "model.safetensors");
-    for (int i : {0, 1})
-        nn::checkpoint::write(s.folder / (i == 0 ? "a.safetensors" : "b.safetensors"), parts[i]);
+    for (const std::size_t i : {0u, 1u})
+        nn::checkpoint::write(s.folder / files[i], parts[i]);
     put(s.folder / "model.safetensors.index.json", "{\"weight_map\":{" + map + "}}");
     CHECK(equal(load_model<LanguageModel>(SavedModel(s.folder.path)), s.model));
 
@@ -334,118 +305,73 @@ TEST_CASE("hugging face folder: several files with an index", "[models][hugging_
     CHECK(contains(s.complaint(), misfit + "missing: " + all.back().name));
 }
 
-TEST_CASE("hugging face folder: what does not fit is refused by name", "[models][hugging_face]") {
-    const auto spoil = [](const std::function<void(const Spoiled&)>& change) {
-        const Spoiled s;
-        change(s);
+TEST_CASE("hugging face folder: tensors that do not fit are refused by name", "[models][hugging_face]") {
+    const Spoiled s;
+    const std::vector<StateEntry> all = s.items();
+    CHECK(s.complaint() == "");
+    s.write(without(all, kSecondNorm));
+    CHECK(s.complaint() ==
+          "model.safetensors does not fit the model of config.json; missing: transformer.h.1.ln_2.weight; "
+          "are both of the same model?");
+    const auto added = [&](const StateEntry& entry, const std::vector<StateEntry>& to) {
+        std::vector<StateEntry> more = to;
+        more.push_back(entry);
+        s.write(more);
         return s.complaint();
     };
-    CHECK(spoil([](const Spoiled&) {}) == "");
-    CHECK(
-        spoil([](const Spoiled& s) { s.write(without(s.items(), kSecondNorm)); }) ==
-        "model.safetensors does not fit the model of config.json; missing: transformer.h.1.ln_2.weight; are "
-        "both of the same model?");
-    CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<StateEntry> all = s.items();
-                       all.push_back({"transformer.h.2.ln_1.weight", Tensor::zeros({12})});
-                       s.write(all);
-                   }),
+    CHECK(contains(added({"transformer.h.2.ln_1.weight", Tensor::zeros({12})}, all),
                    "; unexpected: \"transformer.h.2.ln_1.weight\";"));
-    CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<StateEntry> all = s.items();
-                       all.push_back({"two\nlines" + std::string(1000, '.'), Tensor::zeros({12})});
-                       s.write(all);
-                   }),
+    CHECK(contains(added({"two\nlines" + std::string(1000, '.'), Tensor::zeros({12})}, all),
                    "; unexpected: \"two\\nlines" + std::string(91, '.') + "\"...; are"));
-    CHECK(contains(spoil([](const Spoiled& s) {
-                       std::string bytes = content(s.folder / "model.safetensors");
-                       const std::size_t at = bytes.find("[12]", bytes.find(kSecondNorm));
-                       put(s.folder / "model.safetensors", longer_header(bytes, at, "[12" + ones(8) + "]"));
-                   }),
-                   "ln_2.weight is (12, 1, 1, 1, 1, and 4 more) and should be (12);"));
-    CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<StateEntry> all = without(s.items(), kSecondNorm);
-                       all.push_back({kSecondNorm, Tensor::zeros({13})});
-                       s.write(all);
-                   }),
+    CHECK(contains(added({kSecondNorm, Tensor::zeros({13})}, without(all, kSecondNorm)),
                    "; different: transformer.h.1.ln_2.weight is (13) and should be (12);"));
     // The file has both names of a tied weight.
-    CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<StateEntry> all = s.items();
-                       all.push_back({"lm_head.weight", Tensor::zeros({23, 12})});
-                       s.write(all);
-                   }),
+    CHECK(contains(added({"lm_head.weight", Tensor::zeros({23, 12})}, all),
                    "lm_head.weight is not transformer.wte.weight, with which it is tied"));
+    // Tensors that change nothing are ignored.
+    CHECK(added({"transformer.h.1.attn.bias", Tensor::zeros({1, 1, 9, 9})}, all) == "");
+    CHECK(SavedModel(s.folder.path).config.notes.empty());
+
+    s.write(all);
+    const std::string bytes = content(s.folder / "model.safetensors");
+    const std::size_t at = bytes.find("[12]", bytes.find(kSecondNorm));
+    put(s.folder / "model.safetensors", longer_header(bytes, at, "[12,1,1,1,1,1,1,1,1]"));
+    CHECK(contains(s.complaint(), "ln_2.weight is (12, 1, 1, 1, 1, and 4 more) and should be (12);"));
+    for (const std::size_t left : {std::size_t{0}, std::size_t{7}, std::size_t{100}, bytes.size() - 1}) {
+        put(s.folder / "model.safetensors", bytes.substr(0, left));
+        CHECK(contains(s.complaint(), "model.safetensors: "));
+    }
+    std::filesystem::remove(s.folder / "model.safetensors");
+    CHECK(contains(s.complaint(), "there is no model in this folder: neither model.safetensors nor"));
+}
+
+TEST_CASE("hugging face folder: a configuration of another model is refused", "[models][hugging_face]") {
     // Sizes that a file says, but its tensors do not have: nothing is allocated for them.
     const std::string too_few =
         "model.safetensors: the tensors are too few for the sizes in config.json; are both of the same "
         "model?";
-    CHECK(contains(
-        spoil([](const Spoiled& s) { s.replace("\"vocab_size\": 23", "\"vocab_size\": 2147483647"); }),
-        too_few));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"vocab_size\": 23", "\"vocab_size\": 24"); }),
-                   "transformer.wte.weight is (23, 12) and should be (24, 12)"));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 3"); }),
-                   "missing: transformer.h.2.ln_1.weight"));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 10000"); }),
-                   too_few));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_positions\": 9", "\"n_positions\": 8"); }),
-                   "transformer.wpe.weight is (9, 12) and should be (8, 12)"));
-    CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "model.safetensors"); }),
-                   "there is no model in this folder: neither model.safetensors nor"));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"gpt2\"", "\"gpt_neox\""); }), "gpt_neox"));
-    const std::string bytes = content(Spoiled().folder / "model.safetensors");
-    for (const std::size_t left : {std::size_t{0}, std::size_t{7}, std::size_t{100}, bytes.size() - 1})
-        CHECK(contains(
-            spoil([&](const Spoiled& s) { put(s.folder / "model.safetensors", bytes.substr(0, left)); }),
-            "model.safetensors: "));
-}
-
-TEST_CASE("hugging face folder: tensors that change nothing are ignored", "[models][hugging_face]") {
-    const Spoiled s;
-    std::vector<StateEntry> all = s.items();
-    all.push_back({"transformer.h.0.attn.bias", Tensor::zeros({1, 1, 9, 9})});
-    all.push_back({"transformer.h.1.attn.bias", Tensor::zeros({1, 1, 9, 9})});
-    s.write(all);
-    const SavedModel folder(s.folder.path);
-    CHECK(folder.config.notes.empty());
-    CHECK(equal(load_model<LanguageModel>(folder), s.model));
-}
-
-TEST_CASE("hugging face folder: a table of rotary positions that is larger than the model is refused",
-          "[models][hugging_face]") {
+    struct Row {
+        std::string key, value, reason;
+    };
+    const Row table[] = {{"vocab_size", "2147483647", too_few},
+                         {"vocab_size", "24", "transformer.wte.weight is (23, 12) and should be (24, 12)"},
+                         {"n_layer", "3", "missing: transformer.h.2.ln_1.weight"},
+                         {"n_layer", "10000", too_few},
+                         {"n_positions", "8", "transformer.wpe.weight is (9, 12) and should be (8, 12)"},
+                         {"model_type", "\"gpt_neox\"", "gpt_neox"}};
+    for (const auto& [key, value, reason] : table) {
+        const Spoiled s;
+        set_key(s.folder, key, value);
+        CHECK(contains(s.complaint(), reason));
+    }
+    // A table of rotary positions that is larger than the model.
     const tests::Folder folder;
-    Config c = small_of("llama");
-    const LanguageModel model(c, Rng(1));
-    save(folder.path, model, config_of(c, "llama"));
-    std::string json = content(folder / "config.json");
-    const std::string nine = "\"max_position_embeddings\": 9";
-    put(folder / "config.json",
-        json.replace(json.find(nine), nine.size(), "\"max_position_embeddings\": 2000000000"));
+    const LanguageModel model(small_of("llama"), Rng(1));
+    save(folder.path, model, config_of(model.config, "llama"));
+    set_key(folder, "max_position_embeddings", "2000000000");
     CHECK(error_of([&] { SavedModel{folder.path}; }) ==
           (folder / "config.json") +
               ": max_length = 2000000000 makes a table of positions that is larger than the model");
-}
-
-TEST_CASE("hugging face folder: a window that limits the texts is written as it was",
-          "[models][hugging_face]") {
-    const tests::Folder folder, second;
-    const LanguageModel model(small_of("mistral"), Rng(1));
-    save(folder.path, model, config_of(model.config, "mistral"));
-    std::string json = content(folder / "config.json");
-    for (const auto& [from, to] : std::map<std::string, std::string>{
-             {"\"max_position_embeddings\": 9", "\"max_position_embeddings\": 2000"},
-             {"\"sliding_window\": null", "\"sliding_window\": 1900"}}) {
-        REQUIRE(contains(json, from));
-        json.replace(json.find(from), from.size(), to);
-    }
-    put(folder / "config.json", json);
-    const SavedModel opened(folder.path);
-    CHECK(opened.config.max_length == 1900);
-    save(second.path, load_model<LanguageModel>(opened), opened.config);
-    const std::string written = content(second / "config.json");
-    CHECK(contains(written, "\"max_position_embeddings\": 2000"));
-    CHECK(contains(written, "\"sliding_window\": 1900"));
 }
 
 TEST_CASE("hugging face folder: without config.json, what is there instead is named",

@@ -3,16 +3,15 @@
 
 #include <cstdlib>
 
-#include "autograd/base/random.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
 #include "tests/catch.h"
+#include "tests/dice.h"
 
 using namespace plaingrad;                // NOLINT
 using namespace models::text;             // NOLINT
 using namespace models::text::tokenizer;  // NOLINT
-using autograd::Rng;
 
 namespace {
 
@@ -51,20 +50,20 @@ std::string fault(const std::string& line) {
     return again == tokens ? "" : "not one space between two tokens: " + tokens;
 }
 
-// Mostly characters that the tokenizer treats specially, and sometimes any character.
-std::string random_text(const Rng& rng, const std::vector<std::string>& parts, int64_t most) {
-    std::string text;
-    const int64_t count = rng.below(0, most + 1);
-    for (int64_t i = 0; i < count; ++i) {
-        const Rng choice = rng.fork(static_cast<uint64_t>(i));
-        const int64_t k = choice.below(0, static_cast<int64_t>(parts.size()) + 3);
-        const auto any = static_cast<char32_t>(choice.below(1, 0x110000));
-        if (k < static_cast<int64_t>(parts.size()))
-            text += parts[static_cast<std::size_t>(k)];
-        else if (any != '\n' && (any < 0xd800 || any > 0xdfff))
-            nn::checkpoint::append_utf8(text, any);
+// Calls check(text) for texts of these parts, and sometimes any character but line breaks.
+template <class Check>
+void for_random_texts(int n, const std::vector<std::string>& parts, const Check& check) {
+    tests::Dice dice(autograd::Rng(1));
+    for (int i = 0; i < n; ++i) {
+        std::string text;
+        for (int64_t k = dice.below(13); k > 0; --k)
+            if (const auto any = static_cast<char32_t>(dice.below(0x110000)); !dice.one_in(12))
+                text += dice.one_of(parts);
+            else if (any != '\n' && (any < 0xd800 || any > 0xdfff))
+                nn::checkpoint::append_utf8(text, any);
+        CAPTURE(text);
+        check(text);
     }
-    return text;
 }
 
 }  // namespace
@@ -109,17 +108,14 @@ TEST_CASE("words, numbers and symbols become tokens", "[text][joiners]") {
     CHECK(tokenize(lower_case("Ärger, NATO")) == "ärger ￭, nato");
 }
 
-TEST_CASE("any text is restored exactly", "[text][joiners]") {
-    const std::vector<std::string> parts = {" ",      " ",      "  ",   "\t", "\r", "\u00a0", "\u2028", "￭",
-                                            "￭",      "％",     "％20", "@",  "@@", "a",      "B",      "ß",
-                                            "\u0301", "\u0301", "漢",   "1",  "２", "½",      ".",      ",",
-                                            "'",      "-",      "\"",   "€",  "。", "😀",      "\u200d"};
-    const Rng rng(1);
-    for (uint64_t i = 0; i < 20000; ++i) {
-        const std::string line = random_text(rng.fork(i), parts, 12);
-        INFO("'" << line << "'");
-        CHECK(fault(line) == "");
-    }
+TEST_CASE("any text is restored exactly, also bytes that are not UTF-8", "[text][joiners]") {
+    for_random_texts(20000, {" ", " ",  "  ", "\t", "\r", "\u00a0", "\u2028", "￭",  "￭",     "％", "％20",
+                             "@", "@@", "a",  "B",  "ß",  "\u0301", "\u0301", "漢", "1",     "２", "½",
+                             ".", ",",  "'",  "-",  "\"", "€",      "。",     "😀",  "\u200d"},
+                     [](const std::string& line) { CHECK(fault(line) == ""); });
+    for_random_texts(5000,
+                     {"\xff", "\x80", "\xc3", "\xef", "\xef\xbf", "\xad", "￭", "％", "a", " ", "\u00e9"},
+                     [](const std::string& line) { CHECK(detokenize(tokenize(line)) == line); });
     for (char32_t c = 0; c < 0x110000; ++c) {
         if (c == '\n' || (c >= 0xd800 && c <= 0xdfff))
             continue;
@@ -130,38 +126,23 @@ TEST_CASE("any text is restored exactly", "[text][joiners]") {
     }
 }
 
-TEST_CASE("bytes that are not UTF-8 are restored, too", "[text][joiners]") {
-    const std::vector<std::string> parts = {"\xff", "\x80", "\xc3", "\xef", "\xef\xbf", "\xad",
-                                            "￭",    "％",   "a",    " ",    "\u00e9"};
-    const Rng rng(2);
-    for (uint64_t i = 0; i < 5000; ++i) {
-        const std::string line = random_text(rng.fork(i), parts, 10);
-        CHECK(detokenize(tokenize(line)) == line);
-    }
-}
-
 TEST_CASE("any tokens that a model writes become text", "[text][joiners]") {
-    CHECK(detokenize("￭, a ￭") == ", a");  // nothing to join
-    CHECK(detokenize("a ￭ b") == "ab");
-    CHECK(detokenize("a ￭ ￭ b") == "ab");
-    CHECK(detokenize("a￭ ￭b") == "ab");
-    CHECK(detokenize("a￭￭ b") == "ab");
-    CHECK(detokenize("a￭b") == "ab");
-    CHECK(detokenize("￭ ￭￭").empty());
-    CHECK(detokenize("  a \t b ") == "a b");
-    CHECK(detokenize("％ ％zz ％20x ％41 ％ffffffffff ％d800 x％20") ==
-          "％ ％zz ％20x ％41 ％ffffffffff ％d800 x％20");
-    CHECK(detokenize("a ￭％a") == "a％a");  // the result stays one line
-    CHECK(detokenize("a ￭％￭20￭ b") == "a b");
-
-    const std::vector<std::string> parts = {" ",    " ",  " ", "￭", "￭", "￭",  "％",
-                                            "％20", "20", "a", "b", ",", "@@", "\t"};
-    const Rng rng(3);
-    for (uint64_t i = 0; i < 5000; ++i) {
-        const std::string text = detokenize(random_text(rng.fork(i), parts, 10));
-        if (text.find('\n') != std::string::npos || detokenize(tokenize(text)) != text)
-            FAIL_CHECK("'" << text << "'");
-    }
+    const std::string odd = "％ ％zz ％20x ％41 ％ffffffffff ％d800 x％20";
+    const std::pair<std::string, std::string> table[] = {{"￭, a ￭", ", a"},  // nothing to join
+                                                         {"a ￭ b", "ab"},       {"a ￭ ￭ b", "ab"},
+                                                         {"a￭ ￭b", "ab"},       {"a￭￭ b", "ab"},
+                                                         {"a￭b", "ab"},         {"￭ ￭￭", ""},
+                                                         {"  a \t b ", "a b"},  {odd, odd},
+                                                         {"a ￭％a", "a％a"},  // the result stays one line
+                                                         {"a ￭％￭20￭ b", "a b"}};
+    for (const auto& [tokens, text] : table)
+        CHECK(detokenize(tokens) == text);
+    for_random_texts(5000, {" ", " ", " ", "￭", "￭", "￭", "％", "％20", "20", "a", "b", ",", "@@", "\t"},
+                     [](const std::string& tokens) {
+                         const std::string text = detokenize(tokens);
+                         CHECK(text.find('\n') == std::string::npos);
+                         CHECK(detokenize(tokenize(text)) == text);
+                     });
 }
 
 // PLAINGRAD_DATA is the README's DATA: a folder with multi30k/val.en and val.de.

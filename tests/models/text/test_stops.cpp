@@ -56,16 +56,15 @@ TEST_CASE("stop strings end a text before the first of them, however it is cut",
 
 TEST_CASE("stop strings hold back only what may be the beginning of one", "[models][stops]") {
     Stops stops({"<end>", "stop"});
-    CHECK(stops.add("a <") == "a ");
-    CHECK(stops.add("en") == "");
-    CHECK(stops.add("t>s") == "<ent>");
-    CHECK(stops.add("t") == "");
-    CHECK(stops.add("") == "");
-    CHECK(stops.add("o<end") == "sto");
+    const std::pair<const char*, const char*> table[] = {{"a <", "a "}, {"en", ""}, {"t>s", "<ent>"},
+                                                         {"t", ""},     {"", ""},   {"o<end", "sto"}};
+    for (const auto& [piece, text] : table)
+        CHECK(stops.add(piece) == text);
     CHECK_FALSE(stops.found());
-    CHECK(stops.add("> and more") == "");
-    CHECK(stops.found());
-    CHECK(stops.add("still more") == "");
+    for (const char* const piece : {"> and more", "still more"}) {
+        CHECK(stops.add(piece) == "");
+        CHECK(stops.found());
+    }
     CHECK(stops.finish() == "");
     CHECK(contains(error_of([] {
                        Stops({"x", ""});

@@ -6,18 +6,14 @@
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/utf8.h"
 
-#include <cstdio>
-#include <map>
-
 #include "tests/catch.h"
-#include "tests/folder.h"
 #include "tests/models/text/tokenizers.h"
 
 using namespace plaingrad;  // NOLINT
 using models::text::Tokenizer;
 using nn::checkpoint::Json;
 using tests::content;
-using tests::Folder;
+using tests::opened;
 using tests::streamed;
 using Ids = std::vector<int32_t>;
 
@@ -30,98 +26,68 @@ const std::vector<std::string> kKinds = {
     "mistral",      "metaspace",   "bert_uncased",   "bert_cased",
     "bert_accents", "added_tokens"};
 
-struct Golden {
-    std::vector<Ids> ids;
-    std::vector<std::string> decoded, skipped, repeated;
-    std::vector<Ids> pair;
-    std::string unicode;
-};
-struct GoldenFile {
-    std::vector<std::string> texts;
-    std::vector<std::pair<std::string, int64_t>> repeated;
-    std::map<std::string, Golden> kinds;
-};
-
-std::vector<std::string> strings(const Json& json) { return autograd::mapped(json.items(), &Json::text); }
-
-std::vector<Ids> lists(const Json& json) {
-    std::vector<Ids> all;
-    for (const Json& list : json.items()) {
-        all.emplace_back();
-        for (const Json& id : list.items())
-            all.back().push_back(static_cast<int32_t>(id.count()));
-    }
-    return all;
-}
-
-Golden kind(const Json& json) {
-    return {.ids = lists(json["ids"]),
-            .decoded = strings(json["decoded"]),
-            .skipped = strings(json["skipped"]),
-            .repeated = strings(json["long"]),
-            .pair = lists(json["pair"]),
-            .unicode = json["unicode"].text()};
-}
-
-const GoldenFile& golden() {
-    static const GoldenFile file = [] {
-        GoldenFile all;
-        const Json json = Json::open(kFolder + "golden.json");
-        all.texts = strings(json["texts"]);
-        for (const Json& item : json["long"].items())
-            all.repeated.emplace_back(item.items()[0].text(), item.items()[1].count());
-        for (const Json& member : json.members())
-            if (member.name() != "texts" && member.name() != "long")
-                all.kinds[std::string(member.name())] = kind(member);
-        return all;
-    }();
+// For each kind: ids, decoded, skipped of each of the "texts", pair, unicode, long.
+const Json& golden() {
+    static const Json file = Json::open(kFolder + "golden.json");
     return file;
 }
 
-uint64_t digest(const Ids& ids, uint64_t value = 0) {
-    for (const int32_t id : ids)
-        value = value * 0x100000001b3u + static_cast<uint64_t>(id) + 1;
-    return value;
+std::vector<std::string> strings(const Json& json) { return autograd::mapped(json.items(), &Json::text); }
+
+Ids ids_of(const Json& list) {
+    return autograd::mapped(list.items(), [](const Json& id) { return static_cast<int32_t>(id.count()); });
 }
 
-std::string hex(uint64_t value) {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+// And those of `before`. golden.json has it in hexadecimal.
+uint64_t digest(const Ids& ids, uint64_t before = 0) {
+    for (const int32_t id : ids)
+        before = before * 0x100000001b3u + static_cast<uint64_t>(id) + 1;
+    return before;
+}
+uint64_t number(const std::string& hexadecimal) { return std::stoull(hexadecimal, nullptr, 16); }
+
+std::string times(const std::string& word, int64_t n) {
+    std::string text;
+    for (int64_t i = 0; i < n; ++i)
+        text += word;
     return text;
 }
 
 }  // namespace
 
 TEST_CASE("tokenizers of others: ids and texts are the library's", "[text][tokenizer]") {
+    const std::vector<std::string> texts = strings(golden()["texts"]);
     for (const std::string& name : kKinds) {
         const Tokenizer tokenizer = Tokenizer::open(kFolder + name);
-        const Golden& wanted = golden().kinds.at(name);
-        REQUIRE(wanted.ids.size() == golden().texts.size());
-        for (std::size_t i = 0; i < wanted.ids.size(); ++i) {
-            CAPTURE(name, golden().texts[i]);
-            const Ids ids = tokenizer.encode(golden().texts[i]);
-            CHECK(ids == wanted.ids[i]);
-            CHECK(tokenizer.decode(ids) == wanted.decoded[i]);
-            CHECK(tokenizer.decode(ids, {.skip_special_tokens = true}) == wanted.skipped[i]);
-            CHECK(streamed(tokenizer, ids) == wanted.decoded[i]);
+        const Json wanted = golden()[name];
+        const Json::Items all_ids = wanted["ids"].items(), pair = wanted["pair"].items();
+        const auto decoded = strings(wanted["decoded"]), skipped = strings(wanted["skipped"]);
+        REQUIRE(all_ids.size() == texts.size());
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            CAPTURE(name, texts[i]);
+            const Ids ids = tokenizer.encode(texts[i]);
+            CHECK(ids == ids_of(all_ids[i]));
+            CHECK(tokenizer.decode(ids) == decoded[i]);
+            CHECK(tokenizer.decode(ids, {.skip_special_tokens = true}) == skipped[i]);
+            CHECK(streamed(tokenizer, ids) == decoded[i]);
         }
         const auto [ids, type_ids, cut] = tokenizer.encode_texts({"All human", "beings?"});
         CAPTURE(name);
-        CHECK(ids == wanted.pair[0]);
-        CHECK(type_ids == wanted.pair[1]);
+        CHECK(ids == ids_of(pair[0]));
+        CHECK(type_ids == ids_of(pair[1]));
     }
 }
 
 TEST_CASE("tokenizers of others: very long words", "[text][tokenizer]") {
+    const Json::Items words = golden()["long"].items();
     for (const std::string& name : kKinds) {
         const Tokenizer tokenizer = Tokenizer::open(kFolder + name);
-        for (std::size_t i = 0; i < golden().repeated.size(); ++i) {
-            const auto& [piece, n] = golden().repeated[i];
-            std::string text;
-            for (int64_t k = 0; k < n; ++k)
-                text += piece;
+        const auto wanted = strings(golden()[name]["long"]);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const std::string piece = words[i].items()[0].text();
+            const int64_t n = words[i].items()[1].count();
             CAPTURE(name, piece, n);
-            CHECK(hex(digest(tokenizer.encode(text))) == golden().kinds.at(name).repeated[i]);
+            CHECK(digest(tokenizer.encode(times(piece, n))) == number(wanted[i]));
         }
     }
 }
@@ -146,18 +112,16 @@ TEST_CASE("tokenizers of others: every code point of the planes in use", "[text]
             all = digest(tokenizer.encode(text), all);
         }
         CAPTURE(name);
-        CHECK(hex(all) == golden().kinds.at(name).unicode);
+        CHECK(all == number(golden()[name]["unicode"].text()));
     }
 }
 
 TEST_CASE("tokenizers of others: special tokens are added or not", "[text][tokenizer]") {
     const Tokenizer bert = Tokenizer::open(kFolder + "bert_uncased");
-    const Ids bare = bert.encode("human", {.add_special_tokens = false});
     const int32_t cls = bert.id("[CLS]").value(), sep = bert.id("[SEP]").value();
-    Ids with = {cls};
-    with.insert(with.end(), bare.begin(), bare.end());
-    with.push_back(sep);
-    CHECK(bert.encode("human") == with);
+    const Ids bare = bert.encode("human", {.add_special_tokens = false});
+    REQUIRE(bare.size() == 1);
+    CHECK(bert.encode("human") == Ids{cls, bare[0], sep});
     CHECK(bert.encode("") == Ids{cls, sep});
     CHECK(bert.encode("", {.add_special_tokens = false}).empty());
     CHECK(bert.id("human") == bare.at(0));
@@ -169,12 +133,6 @@ TEST_CASE("tokenizers of others: special tokens are added or not", "[text][token
 // How many tokens of each text transformers 5.23 left with truncation=True.
 TEST_CASE("tokenizers of others: what is too long loses its end", "[text][tokenizer]") {
     const Tokenizer bert = Tokenizer::open(kFolder + "bert_uncased");
-    const auto times = [](const std::string& word, int n) {
-        std::string text;
-        for (int i = 0; i < n; ++i)
-            text += word + ' ';
-        return text;
-    };
     struct Case {
         int a, b, most, a_left, b_left;
     };
@@ -184,25 +142,22 @@ TEST_CASE("tokenizers of others: what is too long loses its end", "[text][tokeni
                           Case{2, 9, 10, 2, 5}, Case{2, 2, 3, 0, 0}, Case{3, 4, 7, 2, 2}, Case{4, 3, 9, 3, 3},
                           Case{1, 9, 4, 0, 1}, Case{9, 1, 5, 1, 1}}) {
         CAPTURE(c.a, c.b, c.most);
-        const auto e = bert.encode_texts({times("a", c.a), times("b", c.b)}, {.max_length = c.most});
+        const auto e = bert.encode_texts({times("a ", c.a), times("b ", c.b)}, {.max_length = c.most});
         CHECK(std::count(e.ids.begin(), e.ids.end(), a) == c.a_left);
         CHECK(std::count(e.ids.begin(), e.ids.end(), b) == c.b_left);
         CHECK(e.ids.size() == e.type_ids.size());
         CHECK(e.cut == (c.a + c.b + 3 > c.most));
         CHECK(std::ssize(e.ids) <= c.most);
     }
-    const Ids five = bert.encode(times("a", 5));
+    const Ids five = bert.encode(times("a ", 5));
     REQUIRE(five.size() == 7);
-    CHECK(bert.encode(times("a", 5), {.max_length = 7}) == five);
-    CHECK(bert.encode(times("a", 5), {.max_length = 6}) == Ids{five[0], a, a, a, a, five[6]});
-    CHECK(bert.encode(times("a", 5), {.max_length = 2}) == Ids{five[0], five[6]});
-    CHECK(bert.encode(times("a", 5), {.add_special_tokens = false, .max_length = 3}) == Ids{a, a, a});
+    CHECK(bert.encode(times("a ", 5), {.max_length = 7}) == five);
+    CHECK(bert.encode(times("a ", 5), {.max_length = 6}) == Ids{five[0], a, a, a, a, five[6]});
+    CHECK(bert.encode(times("a ", 5), {.max_length = 2}) == Ids{five[0], five[6]});
+    CHECK(bert.encode(times("a ", 5), {.add_special_tokens = false, .max_length = 3}) == Ids{a, a, a});
     CHECK_THROWS_WITH(bert.encode("a", {.max_length = 1}),
                       tests::containing("2 special tokens alone are more than max_length = 1"));
     CHECK_FALSE(bert.encode_texts({"a"}, {.max_length = 3}).cut);
-    CHECK(bert.encode_texts({"a a"}, {.max_length = 3}).cut);
-    CHECK_THROWS_AS(bert.encode_texts({}), autograd::Error);
-    CHECK_THROWS_AS(bert.encode_texts({"a", "a", "a"}), autograd::Error);
 }
 
 TEST_CASE("tokenizers of others: text that is not UTF-8", "[text][tokenizer]") {
@@ -247,15 +202,13 @@ TEST_CASE("tokenizers of others: a stream waits for the rest of a character", "[
 }
 
 TEST_CASE("tokenizers of others: spaces are cleaned up as in transformers", "[text][tokenizer]") {
-    Folder folder;
-    folder.write("tokenizer.json", R"({"normalizer": null, "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-        "model": {"type": "WordPiece", "vocab": {"[CLS]": 0, "a": 1, "'": 2, "b": 3, ".": 4},
-                  "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}})");
-    folder.write(
-        "tokenizer_config.json",
-        R"({"clean_up_tokenization_spaces": true, "cls_token": {"content": "[CLS]"}, "eos_token": null})");
-    const Tokenizer cleans = Tokenizer::open(folder.path);
+    const Tokenizer cleans =
+        opened({{"tokenizer.json", R"({"normalizer": null, "pre_tokenizer": {"type": "BertPreTokenizer"},
+          "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+          "model": {"type": "WordPiece", "vocab": {"[CLS]": 0, "a": 1, "'": 2, "b": 3, ".": 4},
+                    "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}})"},
+                {"tokenizer_config.json", R"({"clean_up_tokenization_spaces": true, "eos_token": null,
+                                       "cls_token": {"content": "[CLS]"}})"}});
     CHECK(cleans.named("cls_token") == "[CLS]");
     CHECK_FALSE(cleans.named("eos_token").has_value());
     const Ids ids = cleans.encode("a'b.");
@@ -263,10 +216,8 @@ TEST_CASE("tokenizers of others: spaces are cleaned up as in transformers", "[te
     CHECK(cleans.decode(ids) == "a'b.");
     CHECK(cleans.decode(ids, {.clean_up_tokenization_spaces = false}) == "a ' b.");  // the decoder's own part
     // But not in byte-pair encoding, whatever the file says.
-    Folder of_bytes;
-    of_bytes.write("tokenizer.json", content(kFolder + "gpt2/tokenizer.json"));
-    of_bytes.write("tokenizer_config.json", R"({"clean_up_tokenization_spaces": true})");
-    const Tokenizer gpt2 = Tokenizer::open(of_bytes.path);
+    const Tokenizer gpt2 = opened({{"tokenizer.json", content(kFolder + "gpt2/tokenizer.json")},
+                                   {"tokenizer_config.json", R"({"clean_up_tokenization_spaces": true})"}});
     const std::string spaced = "I do n't , he 's .";
     CHECK(gpt2.decode(gpt2.encode(spaced)) == spaced);
     CHECK(gpt2.decode(gpt2.encode(spaced), {.clean_up_tokenization_spaces = true}) == spaced);

@@ -1,9 +1,18 @@
-// The model of the calls that need one.
+// What the calls need: the smallest models, and what is wrong with them.
 #pragma once
 
+#include <limits>
+
 #include "models/config.h"
+#include "nn/module.h"
 
 namespace plaingrad::trust::words {
+
+const autograd::Rng kRng(1);
+const nn::Mode kEval = nn::Mode::eval();
+const autograd::Tensor kNone;
+constexpr autograd::Real kNan = std::numeric_limits<autograd::Real>::quiet_NaN();
+inline autograd::Tensor t(const autograd::Shape& shape) { return autograd::Tensor::full(shape, 1); }
 
 inline models::Config small(int64_t layers = 1) {
     models::Config c = {.kind = models::Kind::causal};
