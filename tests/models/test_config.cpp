@@ -34,40 +34,108 @@ TEST_CASE("config: the defaults are the paper's base model", "[models][config]")
     CHECK((kPad == 0 && kSos == 1 && kEos == 2 && kUnk == 3 && kFirstFreeId == 4));
 }
 
-TEST_CASE("config: an invalid configuration is refused, naming the field", "[models][config]") {
-    struct Row {
-        const char* named;
-        std::function<void(Config&)> change;
-    };
-    const std::vector<Row> rows = {
-        {"src_vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.src_vocabulary = 0; }},
-        {"vocabulary must be between 1 and 2147483647: got -1", [](auto& c) { c.vocabulary = -1; }},
-        {"max_length", [](auto& c) { c.max_length = 0; }},
-        {"d_model", [](auto& c) { c.block.d_model = 0; }},
-        {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
-        {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
-        {"n_heads must be between 1 and 2147483647: got 0", [](auto& c) { c.block.n_heads = 0; }},
-        {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
-        {"layers", [](auto& c) { c.n_layers = -1; }},
-        {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
-        {"11 and 12", [](auto& c) { c.vocabulary = 12; }},
-        {"start = 11", [](auto& c) { c.specials.start = 11; }},
-        {"ends = 1000000",
-         [](auto& c) {
-             c.specials.ends = {kEos, 1'000'000};
-         }},
-        {"ends = -1", [](auto& c) { c.specials.ends = {-1}; }},
-        {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
-        {"never = 11", [](auto& c) { c.specials.never = {11}; }},
-    };
-    CHECK(error_of([] { check_config(small("paper")); }) == "");
-    for (const Row& r : rows) {
-        Config c = small("paper");
+namespace {
+
+// What is wrong, as check_config says it, and the configuration that it is wrong in.
+struct Wrong {
+    const char* named;
+    std::function<void(Config&)> change;
+};
+
+const Real kInfinity = std::numeric_limits<Real>::infinity();
+
+// Of every kind of model.
+const std::vector<Wrong> kWrong = {
+    {"vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.vocabulary = 0; }},
+    {"vocabulary must be between 1 and 2147483647: got -1", [](auto& c) { c.vocabulary = -1; }},
+    {"max_length", [](auto& c) { c.max_length = 0; }},
+    {"d_model", [](auto& c) { c.block.d_model = 0; }},
+    {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
+    {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
+    {"n_heads must be between 1 and 2147483647: got 0", [](auto& c) { c.block.n_heads = 0; }},
+    {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
+    {"n_kv_heads = 2", [](auto& c) { c.block.n_kv_heads = 2; }},
+    {"n_kv_heads must be between 0 and 2147483647: got -1", [](auto& c) { c.block.n_kv_heads = -1; }},
+    {"head_dim must be between 0 and 2147483647: got -1", [](auto& c) { c.block.head_dim = -1; }},
+    {"layers", [](auto& c) { c.n_layers = -1; }},
+    {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},
+    {"norm_eps", [](auto& c) { c.block.norm_eps = kNan; }},
+    {"norm_eps", [](auto& c) { c.block.norm_eps = kInfinity; }},
+    {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
+    {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
+    {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
+    {"dropout.attention", [](auto& c) { c.block.dropout.attention = kNan; }},
+    {"start = 11", [](auto& c) { c.specials.start = 11; }},
+    {"ends = 1000000", [](auto& c) { c.specials.ends.push_back(1'000'000); }},
+    {"ends = -1", [](auto& c) { c.specials.ends = {-1}; }},
+    {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
+    {"never = 11", [](auto& c) { c.specials.never = {11}; }},
+};
+const std::vector<Wrong> kWrongTranslator = {
+    {"src_vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.src_vocabulary = 0; }},
+    {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
+    {"11 and 12", [](auto& c) { c.vocabulary = 12; }},
+};
+const std::vector<Wrong> kWrongRotary = {
+    {"rotary] width", [](auto& c) { c.block.rotary.width = 3; }},
+    {"rotary] width = 6", [](auto& c) { c.block.rotary.width = 6; }},
+    {"rotary] width = -2", [](auto& c) { c.block.rotary.width = -2; }},
+    {"rotary] base", [](auto& c) { c.block.rotary.base = Real(0.5); }},
+    {"rotary] base", [](auto& c) { c.block.rotary.base = kNan; }},
+    {"rotary] factor", [](auto& c) { c.block.rotary.factor = 0; }},
+    {"rotary] low_frequency_factor", [](auto& c) { c.block.rotary.low_frequency_factor = 4; }},
+    {"less than high_frequency_factor", [](auto& c) { c.block.rotary.high_frequency_factor = kNan; }},
+    {"rotary] original_length", [](auto& c) { c.block.rotary.original_length = 0; }},
+};
+
+// f(config) builds a model; it throws what check_config does.
+template <class F>
+void check_refused(const std::vector<Wrong>& rows, const Config& good, const F& f) {
+    CHECK(error_of([&] { check_config(good); }) == "");
+    for (const Wrong& r : rows) {
+        Config c = good;
         r.change(c);
         const std::string error = error_of([&] { check_config(c); });
         INFO(error);
         CHECK(contains(error, r.named));
-        CHECK(error_of([&] { Transformer(c, Rng(1)); }) == error);
+        CHECK(error_of([&] { f(c); }) == error);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("config: an invalid configuration is refused, naming the field", "[models][config]") {
+    const auto translator = [](const Config& c) { Transformer(c, Rng(1)); };
+    check_refused(kWrong, small("prenorm"), translator);
+    check_refused(kWrongTranslator, small("paper"), translator);
+    Config rotary = small_stack("gpt2");
+    rotary.block.positions = nn::Positions::rotary;
+    rotary.block.rotary.scaling = nn::RotaryScaling::llama3;
+    for (const Config& stack : {small_stack("gpt2"), rotary}) {
+        const std::vector<Wrong>& rows =
+            stack.block.positions == nn::Positions::rotary ? kWrongRotary : kWrong;
+        check_refused(rows, stack.as(Kind::causal), [](const Config& c) { LanguageModel(c, Rng(1)); });
+        check_refused(rows, stack.as(Kind::masked), [](const Config& c) { MaskedLanguageModel(c, Rng(1)); });
+        check_refused(rows, with_classes(stack, 2), [](const Config& c) { Classifier(c, Rng(1)); });
+    }
+}
+
+TEST_CASE("config: a classifier's own fields", "[models][config]") {
+    Config c = small_stack("bert").as(Kind::classifier);
+    CHECK((c.classes == 0 && c.pooled_dropout == -1));  // the number of classes must be given
+    for (const int64_t classes : {-1, 0, 1}) {
+        c.classes = classes;
+        CHECK(contains(error_of([&] { Classifier(c, Rng(1)); }),
+                       "two classes: got " + std::to_string(classes)));
+    }
+    c.classes = 2;
+    for (const Real rate : {Real(-1), Real(0), Real(0.9)}) {
+        c.pooled_dropout = rate;
+        CHECK(error_of([&] { check_config(c); }) == "");
+    }
+    for (const Real rate : {Real(1), Real(-0.5), Real(-2), kNan}) {
+        c.pooled_dropout = rate;
+        CHECK(contains(error_of([&] { check_config(c); }), "pooled_dropout must be in [0, 1), or -1: got "));
     }
 }
 
@@ -110,83 +178,11 @@ TEST_CASE("config: the parameter count by formula, for every combination", "[mod
     CHECK(built == 128);
 }
 
-// ---- Models with one stack.
-
-TEST_CASE("config: an invalid stack is refused, naming the field", "[models][config]") {
-    struct Row {
-        const char* named;
-        std::function<void(Config&)> change;
-    };
-    const Real nan = std::numeric_limits<Real>::quiet_NaN();
-    const auto rotary = [](const std::function<void(nn::RotaryOptions&)>& change) {
-        return [change](Config& c) {
-            c.block.positions = nn::Positions::rotary;
-            c.block.rotary.scaling = nn::RotaryScaling::llama3;
-            change(c.block.rotary);
-        };
-    };
-    const std::vector<Row> rows = {
-        {"vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.vocabulary = 0; }},
-        {"vocabulary must be between 1 and 2147483647: got -1", [](auto& c) { c.vocabulary = -1; }},
-        {"max_length", [](auto& c) { c.max_length = 0; }},
-        {"d_model", [](auto& c) { c.block.d_model = 0; }},
-        {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
-        {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
-        {"n_heads must be between 1 and 2147483647: got 0", [](auto& c) { c.block.n_heads = 0; }},
-        {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
-        {"n_kv_heads = 2", [](auto& c) { c.block.n_kv_heads = 2; }},
-        {"n_kv_heads must be between 0 and 2147483647: got -1", [](auto& c) { c.block.n_kv_heads = -1; }},
-        {"head_dim must be between 0 and 2147483647: got -1", [](auto& c) { c.block.head_dim = -1; }},
-        {"rotary] width", rotary([](auto& r) { r.width = 3; })},
-        {"rotary] width = 6", rotary([](auto& r) { r.width = 6; })},
-        {"rotary] width = -2", rotary([](auto& r) { r.width = -2; })},
-        {"rotary] base", rotary([](auto& r) { r.base = Real(0.5); })},
-        {"rotary] base", rotary([nan](auto& r) { r.base = nan; })},
-        {"rotary] factor", rotary([](auto& r) { r.factor = 0; })},
-        {"rotary] low_frequency_factor", rotary([](auto& r) { r.low_frequency_factor = 4; })},
-        {"less than high_frequency_factor", rotary([nan](auto& r) { r.high_frequency_factor = nan; })},
-        {"rotary] original_length", rotary([](auto& r) { r.original_length = 0; })},
-        {"layers", [](auto& c) { c.n_layers = -1; }},
-        {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},
-        {"norm_eps", [nan](auto& c) { c.block.norm_eps = nan; }},
-        {"norm_eps", [](auto& c) { c.block.norm_eps = std::numeric_limits<Real>::infinity(); }},
-        {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
-        {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
-        {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
-        {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
-    };
-    CHECK(error_of([] { check_config(small_stack("gpt2")); }) == "");
-    for (const Row& r : rows) {
-        Config c = small_stack("gpt2");
-        r.change(c);
-        const std::string error = error_of([&] { check_config(c); });
-        INFO(error);
-        CHECK(contains(error, r.named));
-        CHECK(error_of([&] { LanguageModel(c, Rng(1)); }) == error);
-        CHECK(error_of([&] { MaskedLanguageModel(c, Rng(1)); }) == error);
-        CHECK(error_of([&] { Classifier(with_classes(c, 2), Rng(1)); }) == error);
-    }
-}
-
 TEST_CASE("config: the smallest sizes are allowed", "[models][config]") {
     Config c = {.kind = Kind::causal, .vocabulary = 4, .max_length = 1, .n_layers = 0};
     c.block.d_model = c.block.d_ff = c.block.n_heads = 1;
     CHECK(error_of([&] { check_config(c); }) == "");
     CHECK(LanguageModel(c, Rng(1))(padded({{3}}), Mode::eval()).shape() == Shape({1, 1, 4}));
-}
-
-TEST_CASE("config: a classifier's own fields", "[models][config]") {
-    Config c = small_stack("bert").as(Kind::classifier);
-    CHECK((c.classes == 0 && c.pooled_dropout == -1));  // the number of classes must be given
-    c.classes = 2;
-    for (const Real rate : {Real(-1), Real(0), Real(0.9)}) {
-        c.pooled_dropout = rate;
-        CHECK(error_of([&] { check_config(c); }) == "");
-    }
-    for (const Real rate : {Real(1), Real(-0.5), Real(-2), std::numeric_limits<Real>::quiet_NaN()}) {
-        c.pooled_dropout = rate;
-        CHECK(contains(error_of([&] { check_config(c); }), "pooled_dropout must be in [0, 1), or -1: got "));
-    }
 }
 
 TEST_CASE("config: the parameter count of every possible stack", "[models][config]") {

@@ -1,4 +1,4 @@
-// Random models of every kind, with every option (models/random_model.h): a few training steps, saved and
+// Random models of every kind, with every option (tests/draw_config.h): a few training steps, saved and
 // resumed, on other instruction sets and numbers of threads, with other padding, decoded with and without the
 // cache, fused and plain.
 //

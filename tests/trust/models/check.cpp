@@ -8,12 +8,17 @@
 #include "autograd/plain.h"
 #include "autograd/storage.h"
 #include "models/saved.h"
-#include "tests/trust/models/decode.h"
+#include "tests/draw_config.h"
+#include "tests/models/steppers.h"
 
 namespace plaingrad::trust {
 namespace {
 
 using autograd::join;
+using autograd::Real;
+using autograd::Rng;
+using autograd::Tensor;
+using tests::Sentences;
 
 constexpr std::size_t kKinds = std::size(kModelKinds);
 
@@ -25,7 +30,7 @@ public:
           folder_(folder),
           file_(folder + "/model.safetensors"),
           dice_(Rng(seed).fork("model")),
-          config_(Subject<Model>::configuration(dice_)),
+          config_(draw_config(dice_, Model::kKind)),
           stirred_(dice_.chance(0.5)),
           steps_(2 + dice_.below(3)) {}
 
@@ -83,10 +88,15 @@ private:
         return model;
     }
 
-    auto loss_of(const Model& model) const {
+    auto step_loss(const Model& model) const {
         return [&](const nn::StepPart& at, const nn::Mode& mode) {
             const Sentences s = draw_batch(model, seed_, static_cast<uint64_t>(at.step + 10000 * at.batch));
-            return nn::StepLoss{Subject<Model>::loss(model, s, seed_, mode), std::ssize(s)};
+            tests::Example e = example_of(model, s, mode.rng);
+            e.types = tests::types_for(e.ids, model.config.token_types);
+            const Real smoothing = seed_ % 3 == 0 ? Real(0.125) : Real(0);
+            return nn::StepLoss{
+                loss_of(model, e, mode, {.ignore = models::kPad, .label_smoothing = smoothing}),
+                std::ssize(s)};
         };
     }
 
@@ -97,8 +107,8 @@ private:
             const int64_t step = training.adam.steps() + 1;
             const nn::StepGradient now =
                 tests::backward(tests::InParts{training.adam.parameters()}, step,
-                                Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)), loss_of(model),
-                                1 + static_cast<int64_t>(seed_ / kKinds % 2));
+                                Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)),
+                                step_loss(model), 1 + static_cast<int64_t>(seed_ / kKinds % 2));
             training.adam.step(2e-3 / static_cast<double>(step), now.scale * nn::clip_scale(now.norm, 1));
             losses.push_back(now.loss);
         }
@@ -167,31 +177,10 @@ private:
         return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());
     }
 
-    // Each sentence alone, and all of them with more padding than they need, against the batch.
     std::string compare_padding(const Model& model) const {
-        const autograd::NoGrad no_grad;
         const Sentences s = draw_batch(model, seed_, 2000);
-        const Tensor batch = Subject<Model>::logits(model, s, 0);
-        const int64_t longest = tests::padded(s).length(), most = Subject<Model>::max_length(model);
-        const Tensor padded =
-            Subject<Model>::logits(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
-        for (std::size_t b = 0; b < s.size(); ++b) {
-            const Tensor alone = Subject<Model>::logits(model, {s[b]}, 0);
-            const int64_t tokens = batch.rank() == 3 ? std::ssize(s[b]) : 0;
-            const std::vector<Real> expected = sentence(alone, 0, tokens);
-            const auto row = static_cast<int64_t>(b);
-            if (!same(sentence(batch, row, tokens), expected))
-                return join("sentence ", b, " in a batch of ", s.size());
-            if (!same(sentence(padded, row, tokens), expected))
-                return join("sentence ", b, " with more padding");
-        }
-        return "";
-    }
-
-    // Logits (B, T, V) of the first `tokens` positions of a sentence; or (B, classes) of a sentence.
-    static std::vector<Real> sentence(const Tensor& logits, int64_t b, int64_t tokens) {
-        const Tensor own = logits[b];
-        return logits.rank() == 3 ? autograd::slice(own, 0, 0, tokens).to_vector() : own.to_vector();
+        const int64_t longest = tests::padded(s).length(), most = model.config.max_length;
+        return changed_by_padding(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
     }
 
     static constexpr bool kDecodes =
@@ -203,10 +192,15 @@ private:
 
     // What it writes, in words; of a model that writes none, the logits of a batch.
     std::string write(const Model& model, bool cached = true) const {
+        Sentences s = draw_batch(model, seed_, 1000);
+        if constexpr (!kDecodes)
+            return bytes_of(answers(model, s).to_vector());
+        else if constexpr (Model::kKind == models::Kind::causal)  // prompts have one length
+            for (tests::Ids& ids : s)
+                ids.resize(std::min(s[0].size(), static_cast<std::size_t>(config_.max_length - 8)),
+                           models::kFirstFreeId);
         if constexpr (kDecodes)
-            return decoded(model, seed_, cached);
-        else
-            return bytes_of(Subject<Model>::logits(model, draw_batch(model, seed_, 3000), 0).to_vector());
+            return decoded(model, s, seed_, cached);
     }
 
     using Gradients = std::vector<std::vector<Real>>;
@@ -215,7 +209,7 @@ private:
         const auto guard = plain ? std::make_unique<autograd::Plain>() : nullptr;
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
         nn::zero_grad(parameters);
-        (loss_of(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss * factor).backward();
+        (step_loss(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss * factor).backward();
         Gradients all;
         for (const nn::NamedParameter& p : parameters)
             all.push_back(p.tensor.has_grad() ? (p.tensor.grad() / factor).to_vector() : std::vector<Real>());
@@ -285,8 +279,8 @@ private:
 
     const uint64_t seed_;
     const std::string folder_, file_;
-    Dice dice_;
-    const decltype(Model::config) config_;
+    tests::Dice dice_;
+    const models::Config config_;
     const bool stirred_;
     const int64_t steps_;
 };
