@@ -12,15 +12,15 @@
 #include "tests/models/steppers.h"
 
 namespace plaingrad::trust {
+
+using namespace tests;  // NOLINT
+
 namespace {
 
 using autograd::join;
-using autograd::Real;
 using autograd::Rng;
-using autograd::Tensor;
-using tests::Sentences;
 
-constexpr std::size_t kKinds = std::size(kModelKinds);
+constexpr std::size_t kCount = std::size(kModelKinds);
 
 template <class Model>
 class Check {
@@ -36,7 +36,7 @@ public:
 
     std::string describe() const {
         std::string text =
-            join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
+            join(kModelKinds[seed_ % kCount], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
         for (const auto& [name, value] : models::hugging_face::fields_of(config_))
             text += "    " + name + " = " + value + '\n';
         return text;
@@ -56,7 +56,7 @@ public:
         found.padding = compare_padding(model);
         found.resumed = compare_resumed(trained);
         for (uint64_t i = 0; i < n_sets && found.machines.empty(); ++i) {
-            const int threads = 1 + static_cast<int>((seed_ / kKinds + 3 * i) % 8);
+            const int threads = 1 + static_cast<int>((seed_ / kCount + 3 * i) % 8);
             use(sets[i], threads);
             const Model other = fresh();
             if (!same(train_whole(other), trained))
@@ -77,22 +77,20 @@ private:
         autograd::set_thread_count(threads);
     }
 
-    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
-        return tests::same_bits(a, b);
-    }
+    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) { return same_bits(a, b); }
 
     Model fresh() const {
         Model model(config_, Rng(seed_));
         if (stirred_)
-            tests::stir(model, seed_);
+            stir(model, seed_);
         return model;
     }
 
     auto step_loss(const Model& model) const {
         return [&](const nn::StepPart& at, const nn::Mode& mode) {
             const Sentences s = draw_batch(model, seed_, static_cast<uint64_t>(at.step + 10000 * at.batch));
-            tests::Example e = example_of(model, s, mode.rng);
-            e.types = tests::types_for(e.ids, model.config.token_types);
+            Example e = example_of(model, s, mode.rng);
+            e.types = types_for(e.ids, model.config.token_types);
             const Real smoothing = seed_ % 3 == 0 ? Real(0.125) : Real(0);
             return nn::StepLoss{
                 loss_of(model, e, mode, {.ignore = models::kPad, .label_smoothing = smoothing}),
@@ -106,9 +104,9 @@ private:
         while (training.adam.steps() < end) {
             const int64_t step = training.adam.steps() + 1;
             const nn::StepGradient now =
-                tests::backward(tests::InParts{training.adam.parameters()}, step,
-                                Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)),
-                                step_loss(model), 1 + static_cast<int64_t>(seed_ / kKinds % 2));
+                backward(InParts{training.adam.parameters()}, step,
+                         Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)), step_loss(model),
+                         1 + static_cast<int64_t>(seed_ / kCount % 2));
             training.adam.step(2e-3 / static_cast<double>(step), now.scale * nn::clip_scale(now.norm, 1));
             losses.push_back(now.loss);
         }
@@ -135,7 +133,7 @@ private:
     // Its number of steps then differs from the others'.
     void freeze(const Model& model, bool frozen) const {
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
-        if (seed_ / kKinds % 2 == 0 && parameters.size() > 1)
+        if (seed_ / kCount % 2 == 0 && parameters.size() > 1)
             Tensor(parameters[seed_ % parameters.size()].tensor).require_grad(!frozen);
     }
 
@@ -179,7 +177,7 @@ private:
 
     std::string compare_padding(const Model& model) const {
         const Sentences s = draw_batch(model, seed_, 2000);
-        const int64_t longest = tests::padded(s).length(), most = model.config.max_length;
+        const int64_t longest = padded(s).length(), most = model.config.max_length;
         return changed_by_padding(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
     }
 
@@ -196,7 +194,7 @@ private:
         if constexpr (!kDecodes)
             return bytes_of(answers(model, s).to_vector());
         else if constexpr (Model::kKind == models::Kind::causal)  // prompts have one length
-            for (tests::Ids& ids : s)
+            for (Ids& ids : s)
                 ids.resize(std::min(s[0].size(), static_cast<std::size_t>(config_.max_length - 8)),
                            models::kFirstFreeId);
         if constexpr (kDecodes)
@@ -279,7 +277,7 @@ private:
 
     const uint64_t seed_;
     const std::string folder_, file_;
-    tests::Dice dice_;
+    Dice dice_;
     const models::Config config_;
     const bool stirred_;
     const int64_t steps_;
@@ -288,7 +286,7 @@ private:
 // f(Check<Model>) of the kind that the seed draws.
 template <class F>
 auto with_check(uint64_t seed, const std::string& folder, const F& f) {
-    switch (seed % kKinds) {
+    switch (seed % kCount) {
         case 0:
             return f(Check<models::Transformer>(seed, folder));
         case 1:

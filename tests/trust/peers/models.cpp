@@ -9,17 +9,17 @@
 #include "tests/draw_config.h"
 
 namespace plaingrad::trust {
+
+using namespace tests;  // NOLINT
+
 namespace {
 
-using autograd::Real;
 using autograd::Rng;
-using autograd::Tensor;
 using autograd::Tokens;
 using models::BlockConfig;
 using models::Config;
 using nn::Mode;
 using nn::checkpoint::StateEntry;
-using tests::Dice;
 
 // Half of all models are made of layers that torch.nn has: one kind of heads, biases everywhere or nowhere.
 void fit_torch(BlockConfig& b) {
@@ -121,8 +121,8 @@ nn::AdamOptions draw_adam(Dice& draw, File& file) {
 }
 
 template <class Model>
-void train(const Model& model, const tests::Example& data, const models::CrossEntropyOptions& options,
-           Dice& draw, File& file) {
+void train(const Model& model, const Example& data, const models::CrossEntropyOptions& options, Dice& draw,
+           File& file) {
     nn::Adam adam(nn::parameters(model), draw_adam(draw, file));
     for (int step = 0; step < 4; ++step) {
         adam.zero_grad();
@@ -141,9 +141,9 @@ void write_as(const char* kind, uint64_t seed, bool for_torch, const std::string
     Dice draw(Rng(seed).fork("peers"));
     const Model model(comparable(draw_config(draw, Model::kKind), for_torch), Rng(seed));
     move_weights(model, draw.fork());
-    const tests::Sentences s = draw_batch(model, seed, 0);
-    tests::Example data = example_of(model, s, Rng(s.size()));
-    data.types = tests::types_for(data.ids, model.config.token_types);
+    const Sentences s = draw_batch(model, seed, 0);
+    Example data = example_of(model, s, Rng(s.size()));
+    data.types = types_for(data.ids, model.config.token_types);
     const models::CrossEntropyOptions options = {.label_smoothing = draw.one_of<Real>({0, Real(0.125)})};
     File file(kind, model.config);
     file.say("label_smoothing", Model::kKind == models::Kind::masked ? Real(0) : options.label_smoothing);
