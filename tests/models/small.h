@@ -40,19 +40,33 @@ inline models::Config small(std::string_view preset, int64_t vocabulary = 11) {
 // Post-norm and tied, learned positions, pre-norm, without biases, embeddings shared but the output not.
 inline const std::vector<std::string> kKinds = {"paper", "blog", "prenorm", "chapter", "notebook"};
 
-// How many parameters a Transformer has, by formula.
+// How many parameters a model has, by formula.
 inline int64_t expected_parameter_count(const models::Config& c) {
-    const int64_t d = c.block.d_model;
-    const int64_t attention = 4 * d * d + (c.block.attention_bias ? 4 * d : 0);
-    const int64_t feed_forward = 2 * d * c.block.d_ff + (c.block.feed_forward_bias ? c.block.d_ff + d : 0);
-    const int64_t norm = 2 * d;
-    const int64_t encoder = c.n_layers * (attention + feed_forward + 2 * norm);
-    const int64_t decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
-    const int64_t final_norm = c.final_norm ? 2 * norm : 0;
-    const int64_t positions = c.block.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
-    const int64_t src = c.src_vocabulary * d, tgt = c.vocabulary * d;
-    const int64_t tables = (c.embeddings_tied ? 0 : src) + (c.tied ? tgt : 2 * tgt);
-    return encoder + decoder + final_norm + positions + tables + (c.block.output_bias ? c.vocabulary : 0);
+    const models::BlockConfig& b = c.block;
+    const int64_t d = b.d_model, heads = b.n_heads * head_size(b),
+                  kv_heads = 2 * (b.n_kv_heads > 0 ? b.n_kv_heads : b.n_heads) * head_size(b),
+                  hidden = (b.gated ? 2 : 1) * b.d_ff;
+    const int64_t attention = (2 * heads + kv_heads) * d +
+                              (b.attention_bias ? heads + kv_heads + (b.attention_out_bias ? d : 0) : 0);
+    const int64_t feed_forward = (hidden + b.d_ff) * d + (b.feed_forward_bias ? hidden + d : 0);
+    const int64_t norm = (b.norm_bias && b.norm_kind == nn::NormKind::layer ? 2 : 1) * d;
+    const int64_t positions = b.positions == nn::Positions::learned ? c.max_length * d : 0;
+    const int64_t one_stack = (c.vocabulary + c.token_types) * d + positions +
+                              (c.embedding_norm + c.final_norm) * norm +
+                              c.n_layers * (attention + feed_forward + 2 * norm);
+    const int64_t output = (c.tied ? 0 : c.vocabulary * d) + (b.output_bias ? c.vocabulary : 0);
+    const int64_t square = d * d + d;
+    switch (c.kind) {
+        case models::Kind::encoder_decoder:
+            return one_stack + output + positions + (c.embeddings_tied ? 0 : c.src_vocabulary * d) +
+                   c.final_norm * norm + c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
+        case models::Kind::masked:
+            return one_stack + output + square + norm;
+        case models::Kind::classifier:
+            return one_stack + (c.pooling == models::Pooling::pooler ? square : 0) + c.classes * (d + 1);
+        default:
+            return one_stack + output;
+    }
 }
 
 // The same for the models with one stack: as in GPT, in BERT, in the paper and in Llama; two that change what
@@ -205,23 +219,6 @@ inline Tensor named(const std::vector<nn::NamedParameter>& parameters, const std
     throw autograd::Error("no parameter is named " + name);
 }
 
-// Trains by f(step, mode) -> loss: Adam, dropout as configured, clipping. The loss of each step.
-template <class LossOf>
-std::vector<Real> train_by(const std::vector<nn::NamedParameter>& parameters, int steps, uint64_t seed,
-                           const LossOf& loss_of) {
-    nn::Adam adam(parameters, {.lr = 2e-3, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.01});
-    std::vector<Real> losses;
-    for (int step = 1; step <= steps; ++step) {
-        const auto number = static_cast<uint64_t>(step);
-        const Tensor loss = loss_of(number, nn::Mode::train(autograd::Rng(seed).fork("step").fork(number)));
-        losses.push_back(loss.item());
-        adam.zero_grad();
-        loss.backward();
-        adam.step(2e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
-    }
-    return losses;
-}
-
 // Random sentences of 1 to 9 data symbols.
 inline Sentences random_batch(int batch, uint64_t seed, uint64_t step, int64_t vocabulary) {
     std::vector<int> lengths;
@@ -302,11 +299,14 @@ Tensor loss_of(const Model& model, const Example& e, const nn::Mode& mode,
 }
 
 // Trains on random sentences: a LanguageModel writes each twice, and what a MaskedLanguageModel restores has
-// each symbol twice.
+// each symbol twice. Adam, dropout as configured, clipping. The loss of each step.
 template <class Model>
 std::vector<Real> train(const Model& model, int steps, int batch, uint64_t seed) {
     constexpr models::Kind kind = Model::kKind;
-    return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
+    nn::Adam adam(nn::parameters(model), {.lr = 2e-3, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.01});
+    std::vector<Real> losses;
+    for (uint64_t step = 1; step <= static_cast<uint64_t>(steps); ++step) {
+        const nn::Mode mode = nn::Mode::train(autograd::Rng(seed).fork("step").fork(step));
         Sentences s = random_batch(batch, seed, step, model.config.vocabulary);
         for (Ids& ids : s) {
             const Ids once = ids;
@@ -318,8 +318,14 @@ std::vector<Real> train(const Model& model, int steps, int batch, uint64_t seed)
         }
         const Example e = example_of(model, s, mode.rng);
         const Real smoothing = kind == models::Kind::encoder_decoder ? Real(0.1) : Real(0);
-        return autograd::cross_entropy(logits_of(model, e, mode), e.targets, {.label_smoothing = smoothing});
-    });
+        const Tensor loss =
+            autograd::cross_entropy(logits_of(model, e, mode), e.targets, {.label_smoothing = smoothing});
+        losses.push_back(loss.item());
+        adam.zero_grad();
+        loss.backward();
+        adam.step(2e-3, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
+    }
+    return losses;
 }
 
 // f(name, model) with a small model of each kind and family, stirred. change(config): before it is built.

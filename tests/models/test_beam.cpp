@@ -25,41 +25,37 @@ double score(double log_probability, std::size_t tokens, double alpha) {
     return log_probability / std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
 }
 
-// Every possible continuation, each with its probability, computed alone and without a cache.
-template <class Model>
-void enumerate(const Model& model, const Ids& source, const Ids& prompt, const Hypothesis& so_far, int left,
-               double alpha, std::vector<Hypothesis>& all) {
+// Every possible sentence, each with its probability, computed alone and without a cache.
+void enumerate(const Transformer& model, const Ids& source, const Hypothesis& so_far, int left, double alpha,
+               std::vector<Hypothesis>& all) {
     if (left == 0) {
         all.push_back(so_far);
         all.back().score = score(so_far.log_probability, so_far.ids.size(), alpha);
         return;
     }
-    Ids read = prompt;
-    read.insert(read.end(), so_far.ids.begin(), so_far.ids.end());
-    const Tensor logits = logits_of(model, {padded({source}), of_one_length({read})}, Mode::eval());
+    Ids read = so_far.ids;
+    read.insert(read.begin(), kSos);
+    const Tensor logits = model(padded({source}), padded({read}), Mode::eval());
     const std::vector<Real> log_p = row(autograd::log_softmax(logits), 0, logits.size(1) - 1);
-    for (int32_t v = 0; v < length(log_p); ++v) {
-        if (contains(model.config.specials.never, v))
-            continue;
+    for (int32_t v = kEos; v < length(log_p); ++v) {
         Hypothesis next = so_far;
         next.log_probability += static_cast<double>(log_p[static_cast<std::size_t>(v)]);
-        if (model.config.specials.is_end(v)) {
+        if (v == kEos) {
             next.finished = true;
             next.score = score(next.log_probability, next.ids.size() + 1, alpha);
             all.push_back(next);
         } else {
             next.ids.push_back(v);
-            enumerate(model, source, prompt, next, left - 1, alpha, all);
+            enumerate(model, source, next, left - 1, alpha, all);
         }
     }
 }
 
-template <class Model>
-std::vector<Hypothesis> exhaustive(const Model& model, const Ids& source, const Ids& prompt, int max_tokens,
+std::vector<Hypothesis> exhaustive(const Transformer& model, const Ids& source, int max_tokens,
                                    double alpha) {
     std::vector<Hypothesis> all;
     const autograd::NoGrad no_grad;
-    enumerate(model, source, prompt, {}, max_tokens, alpha, all);
+    enumerate(model, source, {}, max_tokens, alpha, all);
     std::stable_sort(all.begin(), all.end(), [](const Hypothesis& a, const Hypothesis& b) {
         return a.finished != b.finished ? a.finished : a.score > b.score;
     });
@@ -87,7 +83,7 @@ TEST_CASE("beam: a wide beam is exhaustive search", "[models][decoding]") {
             const Transformer model = lively(kKinds[seed], seed, 7);
             const Sentences sources = sentences({3, 1}, seed, 7);
             for (std::size_t b = 0; b < 2; ++b) {
-                const std::vector<Hypothesis> all = exhaustive(model, sources[b], {kSos}, 3, alpha);
+                const std::vector<Hypothesis> all = exhaustive(model, sources[b], 3, alpha);
                 REQUIRE(all.size() == 1 + 4 + 16 + 64);  // ended at once, after one, after two; cut
                 for (const int64_t n_best : {1, 5, 40, 85}) {
                     INFO("alpha " << alpha << ", seed " << seed << ", n_best " << n_best);
@@ -103,27 +99,8 @@ TEST_CASE("beam: a wide beam is exhaustive search", "[models][decoding]") {
         const Sentences source = sentences({4}, 17, 6);
         const auto found = beam_search(*model.start(padded(source)),
                                        {.beam = 121, .n_best = 30, .alpha = alpha, .max_tokens = 4});
-        check_equal(found.at(0), exhaustive(model, source[0], {kSos}, 4, alpha), 30);
+        check_equal(found.at(0), exhaustive(model, source[0], 4, alpha), 30);
     }
-}
-
-TEST_CASE("beam: a wide beam is exhaustive search of a language model's continuations",
-          "[models][lm][decoding]") {
-    Config c = small_stack("gpt2", 7);
-    c.specials = {.start = 6, .ends = {6}, .pad = autograd::Tokens::kNoPadding, .never = {}};
-    const LanguageModel model(c, Rng(4));
-    stir(model);
-    const Sentences prompts = {{0, 3, 2}, {5, 1, 1}};
-    const auto start = [&] { return model.start(of_one_length(prompts)); };
-    const auto found = beam_search(*start(), {.beam = 300, .n_best = 40, .alpha = 0, .max_tokens = 3});
-    const auto one = beam_search(*start(), {.beam = 1, .max_tokens = 10});
-    const std::vector<Hypothesis> greedily = greedy(*start(), 10);
-    for (std::size_t b = 0; b < 2; ++b) {
-        check_equal(found.at(b), exhaustive(model, {4}, prompts[b], 3, 0), 40);
-        CHECK(one.at(b).at(0).ids == greedily.at(b).ids);
-    }
-    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 0, {})), 5); }), "at least one token"));
-    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 41, Ids(41, 1))), 5); }), "a prompt of 41"));
 }
 
 TEST_CASE("beam: 1 is greedy, and a sentence in a batch has the same result as alone", "[models][decoding]") {

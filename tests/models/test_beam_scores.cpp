@@ -70,34 +70,28 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
             return {0, 0, 1, 0, 0, 0, 0};
         return read.size() < 4 ? P{0, 0, 0.001, 0, 0.99, 0.005, 0.004} : P{0, 0, 0.99, 0, 0.01, 0, 0};
     };
+    const auto width = [](int64_t beam, int64_t n_best, double alpha, double k = 5) {
+        return BeamOptions{.beam = beam, .n_best = n_best, .alpha = alpha, .k = k, .max_tokens = 30};
+    };
+    const Ids four(4, 4);
     const double sure = std::pow(0.99, 5);
     const std::vector<Row> rows = {
-        {"alpha 0", garden_path, {.beam = 3, .n_best = 3, .alpha = 0, .max_tokens = 8}, {{{5}, 0.27}}},
-        {"alpha 0.6", garden_path, {.beam = 3, .n_best = 3, .alpha = 0.6, .max_tokens = 8}, {{{5}, 0.27}}},
-        {"alpha 1", garden_path, {.beam = 3, .n_best = 3, .alpha = 1, .max_tokens = 8}, {{{5}, 0.27}}},
-        {"k = 0: the mean log probability per token",
-         garden_path,
-         {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8},
-         {{{5}, 0.27}}},
-        {"one that ends is replaced by another",
-         replaced,
-         {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5},
-         {{{}, 0.5}, {{5}, 0.2}}},
-        {"an end that is not among the best continuations, as many as the beam, does not count",
-         crowded,
-         {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5},
-         {{{4, 4}, 0.35}, {{5, 4}, 0.21}}},
-        {"the same with a beam of 3", crowded, {.beam = 3, .alpha = 0, .max_tokens = 5}, {{{4, 4}, 0.35}}},
-        {"one that scores best only at its full length is waited for",
-         by_step(long_one),
-         {.beam = 2, .alpha = 1, .max_tokens = 30},
-         {{Ids(19, 4), 0.4}}},
-        {"short", short_or_long, {.beam = 4, .alpha = 0, .max_tokens = 9}, {{{}, 0.4}}},
-        {"long", short_or_long, {.beam = 4, .alpha = 1, .max_tokens = 9}, {{{4, 4, 4}, 0.336}}},
-        {"nearly certain, 1", nearly_certain, {.beam = 1, .alpha = 1, .k = 0}, {{{4, 4, 4, 4}, sure}}},
-        {"nearly certain, 2", nearly_certain, {.beam = 2, .alpha = 1, .k = 0}, {{{4, 4, 4, 4}, sure}}},
-        {"nearly certain, 5", nearly_certain, {.beam = 5, .alpha = 1, .k = 0}, {{{4, 4, 4, 4}, sure}}},
-        {"wider than all numbers", garden_path, {.beam = INT64_MAX, .max_tokens = 4}, {{{5}, 0.27}}},
+        {"alpha 0", garden_path, width(3, 3, 0), {{{5}, 0.27}}},
+        {"alpha 0.6", garden_path, width(3, 3, 0.6), {{{5}, 0.27}}},
+        {"alpha 1", garden_path, width(3, 3, 1), {{{5}, 0.27}}},
+        {"the mean log probability per token", garden_path, width(3, 3, 1, 0), {{{5}, 0.27}}},
+        {"wider than all numbers", garden_path, width(INT64_MAX, 1, 0.6), {{{5}, 0.27}}},
+        {"one that ends is replaced", replaced, width(2, 2, 0), {{{}, 0.5}, {{5}, 0.2}}},
+        // An end that is not among the best continuations, as many as the beam, does not count.
+        {"crowded, 2", crowded, width(2, 2, 0), {{{4, 4}, 0.35}, {{5, 4}, 0.21}}},
+        {"crowded, 3", crowded, width(3, 1, 0), {{{4, 4}, 0.35}}},
+        {"the best only at its full length", by_step(long_one), width(2, 1, 1), {{Ids(19, 4), 0.4}}},
+        {"short", short_or_long, width(4, 1, 0), {{{}, 0.4}}},
+        {"long", short_or_long, width(4, 1, 1), {{{4, 4, 4}, 0.336}}},
+        {"nearly certain, 1", nearly_certain, width(1, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 2", nearly_certain, width(2, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 3", nearly_certain, width(3, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 5", nearly_certain, width(5, 1, 1, 0), {{four, sure}}},
     };
     for (const Row& r : rows) {
         INFO(r.what);
@@ -205,39 +199,6 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     for (const auto& [options, part] : rows)
         CHECK(contains(error_of([&, &o = options] { beam_search(stepper, o); }), part));
     CHECK(stepper.batches.empty());
-}
-
-TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they are", "[models][decoding]") {
-    // The first step: 70 ids, all equally bad but a few. Then every hypothesis ends.
-    const auto first_step = [](const std::vector<std::pair<int32_t, double>>& good, int64_t beam,
-                               double rest) {
-        const Probabilities p = [&](int32_t, const Ids& read) {
-            std::vector<double> next(70, read.empty() ? rest : 0);
-            if (!read.empty())
-                next[kEos] = 1;
-            else
-                for (const auto& [id, probability] : good)
-                    next[static_cast<std::size_t>(id)] = probability;
-            return next;
-        };
-        Ids found;
-        for (const Hypothesis& h : search(p, {.beam = beam, .n_best = beam, .alpha = 0, .max_tokens = 5}))
-            found.push_back(h.ids.empty() ? int32_t{kEos} : h.ids[0]);
-        return found;
-    };
-    for (const int32_t best : {3, 33, 34, 35, 64, 65, 66, 67, 69})
-        for (const int32_t second : {4, 32, 36, 63, 68}) {
-            INFO(best << ", " << second);
-            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0.001) == Ids{best, second});
-            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0) ==
-                  Ids{best, second});  // the rest is impossible
-        }
-    // Equal ones: the smaller id, in one block and in two.
-    CHECK(first_step({{40, 0.25}, {41, 0.25}, {69, 0.25}, {5, 0.2}}, 3, 0.0005) == Ids{40, 41, 69});
-    CHECK(first_step({{69, 0.25}, {6, 0.25}, {50, 0.25}}, 2, 0.001) == Ids{6, 50});
-    CHECK(first_step({{60, 0.25}}, 4, 0.01) == Ids{60, 2, 3, 4});
-    // Not a number, in a block where all else is too little.
-    CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001), containing("not a number"));
 }
 
 TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "[models][decoding]") {

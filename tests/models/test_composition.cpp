@@ -163,22 +163,3 @@ TEST_CASE("composition: a layer's dropout is on its output, before it is added",
     }
     CHECK((dropped > 15 && dropped < 57));
 }
-
-TEST_CASE("composition: the input's dropout comes after its norm", "[models]") {
-    for_each_model(
-        [](const std::string& name, const auto& model) {
-            if constexpr (std::is_same_v<decltype(model), const LanguageModel&>) {
-                INFO(name);
-                const Tokens ids = padded(sentences({6, 6}, 1));
-                const Tensor kept = model.backbone.embedding(ids, kEval);
-                const Tensor x = model.backbone.embedding(ids, Mode::train(Rng(2)));
-                int dropped = 0;
-                for (int64_t i = 0; i < x.numel(); ++i) {
-                    CHECK((x.data()[i] == 0 || x.data()[i] == 2 * kept.data()[i]));
-                    dropped += x.data()[i] == 0;
-                }
-                CHECK((dropped > 40 && dropped < 104));  // of 144
-            }
-        },
-        [](Config& c) { c.block.dropout.embeddings = Real(0.5); });
-}

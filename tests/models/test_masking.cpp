@@ -179,35 +179,3 @@ TEST_CASE("masks: NaN in the row of <pad> reaches no output and no gradient", "[
         CHECK(same_where_real(answers(model, s, 20), logits, s));
     });
 }
-
-TEST_CASE("masks: attention to the source ignores padding, even NaN", "[models][masks]") {
-    for (const std::string& kind : kKinds) {
-        INFO(kind);
-        const Transformer model(small(kind), Rng(6));
-        const Sentences src = sentences(kSrcLengths, 12), tgt = sentences(kTgtLengths, 13);
-        Tensor memory = model.encode(padded(src), kEval).detach();
-        const auto logits = [&] {
-            return model.decode(padded(tgt), memory, Mask::padding(padded(src)), kEval);
-        };
-        const Tensor expected = logits();
-        std::fill_n(memory.mutable_data() + (1 * 7 + 2) * 12, 12, kNan);  // sentence 1 has two tokens
-        CHECK(same_where_real(expected, logits(), tgt));
-        memory.mutable_data()[(2 * 7 + 6) * 12] += 1;  // sentence 2 has seven
-        CHECK_FALSE(same_bits(row(expected, 2, 0), row(logits(), 2, 0)));
-        CHECK(same_bits(row(expected, 0, 0), row(logits(), 0, 0)));
-    }
-}
-
-TEST_CASE("masks: a source that is masked entirely gives finite numbers", "[models][masks]") {
-    const Transformer model(small("paper"), Rng(7));
-    const Sentences src = {{5, 6}, {}}, tgt = {{7}, {8, 9}};
-    const auto logits = [&](int64_t s, int64_t t) {  // with masks of one's own: encode refuses an empty text
-        const Tokens source = padded(src, s);
-        const Tensor memory = model.encode(source, Mask::padding(source), kEval);
-        return model.decode(padded(tgt, t), memory, Mask::padding(source), kEval);
-    };
-    CHECK(same_where_real(logits(2, 2), logits(5, 3), tgt));
-    autograd::sum(logits(2, 2)).backward();
-    const std::vector<Real> gradients = take_gradients(nn::parameters(model));
-    CHECK(same_bits(gradients, gradients));  // no NaN
-}

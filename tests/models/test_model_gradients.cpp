@@ -30,7 +30,7 @@ TEST_CASE("gradients: translators, with each way to tie their matrices", "[model
     for (const Row& r : {Row{"paper", gelu_tanh, true, true, 1},  // post-norm, sinusoids
                          Row{"blog", relu, false, false, 1},      // learned positions
                          Row{"prenorm", gelu, true, true, 2},     // pre-norm with final norms
-                         Row{"chapter", relu, true, false, 1},    // no biases
+                         Row{"chapter", relu, true, true, 1},     // no biases
                          Row{"summary", gelu, false, true, 1}}) {
         Config c = tiny(small(r.preset), 5, r.layers);
         c.block.activation = r.activation;

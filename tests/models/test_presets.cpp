@@ -54,7 +54,8 @@ void check_layer(const Layer& l, const BlockConfig& b) {
     CHECK(l.self_attention.dropout.rate == b.dropout.attention);
     CHECK(l.feed_forward.dropout.rate == b.dropout.feed_forward);
     CHECK(l.feed_forward.activation == b.activation);
-    CHECK((l.feed_forward.linear1.bias->defined() && l.feed_forward.linear2.bias->defined()));
+    for (const nn::Linear* linear : {&l.feed_forward.linear1, &l.feed_forward.linear2})
+        CHECK(linear->bias->defined() == b.feed_forward_bias);
     for (const Residual* r : residuals) {
         CHECK(r->dropout.rate == b.dropout.sublayers);
         CHECK(r->placement == b.norm);
@@ -65,7 +66,7 @@ void check_layer(const Layer& l, const BlockConfig& b) {
 void check_input(const InputEmbedding& e, const Config& c) {
     const bool learned = c.block.positions == nn::Positions::learned;
     CHECK(e.positions.table->defined() == learned);
-    CHECK(e.positions.sinusoids.defined() == !learned);
+    CHECK(e.positions.sinusoids.defined() == (c.block.positions == nn::Positions::sinusoidal));
     CHECK(e.positions.max_length == c.max_length);
     CHECK(equal(e.scale, c.block.scale_embeddings ? std::sqrt(12) : 1));
     CHECK(e.dropout.rate == c.block.dropout.embeddings);
@@ -97,7 +98,8 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
         CHECK(c.final_norm == e.pre_norm);
         CHECK((c.embeddings_tied == e.one_embedding && c.tied == e.output_is_embedding));
         CHECK((b.attention_bias == e.attention_bias && b.output_bias == e.output_bias));
-        CHECK(b.feed_forward_bias);
+        CHECK((b.feed_forward_bias && b.norm_bias && b.attention_out_bias && !c.embedding_norm));
+        CHECK(b.init == nn::Init::xavier);
     }
     for (const char* name : {"nonsense", ""}) {
         const std::string error = error_of([&] { preset(name); });
@@ -108,37 +110,38 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
 }
 
 TEST_CASE("presets: the properties of a configuration are those of the model", "[models][presets]") {
-    for (const Preset& p : presets()) {
-        INFO(p.name);
-        const Transformer m(small(p.name), Rng(1));
+    for_each_model([](const std::string& name, const auto& m) {
+        INFO(name);
         const Config& c = m.config;
-        const Tensor &src = m.src_embedding.tokens.table, &tgt = m.tgt_embedding.tokens.table;
-        CHECK(src.same_memory(tgt) == c.embeddings_tied);
-        CHECK(m.output.table->same_memory(tgt) == c.tied);
-        CHECK(m.output.table->same_memory(src) == (c.embeddings_tied && c.tied));
-        CHECK(m.output.bias->defined() == c.block.output_bias);
-        check_input(m.src_embedding, c);
-        check_input(m.tgt_embedding, c);
-        if (c.block.positions == nn::Positions::learned)  // tables of their own
-            CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
-        CHECK(m.encoder.final_norm.has_value() == c.final_norm);
-        CHECK(m.decoder.final_norm.has_value() == c.final_norm);
-        REQUIRE((m.encoder.layers.size() == 2 && m.decoder.layers.size() == 2));
-        for (const EncoderLayer& l : m.encoder.layers)
-            check_layer(l, c.block);
-        for (const DecoderLayer& l : m.decoder.layers)
-            check_layer(l, c.block);
-    }
-    for (const char* kind : {"gpt2", "bert"}) {
-        INFO(kind);
-        const LanguageModel m(small_stack(kind), Rng(1));
-        CHECK(m.output.bias->defined() == m.config.block.output_bias);
-        check_input(m.backbone.embedding, m.config);
-        CHECK(m.backbone.encoder.final_norm.has_value() == m.config.final_norm);
-        REQUIRE(m.backbone.encoder.layers.size() == 2);
-        for (const EncoderLayer& l : m.backbone.encoder.layers)
-            check_layer(l, m.config.block);
-    }
+        const auto check_stack = [&](const auto& stack, const InputEmbedding& input) {
+            check_input(input, c);
+            CHECK(stack.final_norm.has_value() == c.final_norm);
+            REQUIRE(stack.layers.size() == 2);
+            for (const auto& layer : stack.layers)
+                check_layer(layer, c.block);
+        };
+        if constexpr (std::is_same_v<decltype(m), const Transformer&>) {
+            check_stack(m.encoder, m.src_embedding);
+            check_stack(m.decoder, m.tgt_embedding);
+            const Tensor &src = m.src_embedding.tokens.table, &tgt = m.tgt_embedding.tokens.table;
+            CHECK(src.same_memory(tgt) == c.embeddings_tied);
+            CHECK(m.output.table->same_memory(tgt) == c.tied);
+            CHECK(m.output.table->same_memory(src) == (c.embeddings_tied && c.tied));
+            if (c.block.positions == nn::Positions::learned)  // tables of their own
+                CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
+        } else {
+            check_stack(m.backbone.encoder, m.backbone.embedding);
+        }
+        if constexpr (requires {
+                          m.backbone;
+                          m.output.table;
+                      })
+            CHECK(m.output.table->same_memory(m.backbone.embedding.tokens.table) == c.tied);
+        if constexpr (!std::is_same_v<decltype(m), const Classifier&>)
+            CHECK(m.output.bias->defined() == c.block.output_bias);
+        else
+            CHECK(m.dropout.rate == c.block.dropout.sublayers);  // pooled_dropout is -1
+    });
 }
 
 TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {

@@ -70,23 +70,6 @@ TEST_CASE("models: each dropout has its own random stream", "[models]") {
     check_different(2 + 2 * 4);
 }
 
-TEST_CASE("models: each kind of dropout acts alone", "[models]") {
-    const Example e = {.src = {}, .ids = padded(sentences({6, 3}, 1))};
-    const auto drops = [&](const DropoutRates& rates, Real pooled = 0) {
-        Config c = with_classes(small_stack("gpt2"), 3, Pooling::mean, pooled);
-        c.block.dropout = rates;
-        const Classifier m(c, Rng(1));
-        return !same_bits(logits_of(m, e, Mode::train(Rng(2))), logits_of(m, e, kEval));
-    };
-    const Real p = Real(0.5);
-    CHECK_FALSE(drops({.embeddings = 0, .sublayers = 0}));
-    CHECK(drops({.embeddings = p, .sublayers = 0}));
-    CHECK(drops({.embeddings = 0, .sublayers = p}));
-    CHECK(drops({.embeddings = 0, .sublayers = 0, .feed_forward = p}));
-    CHECK(drops({.embeddings = 0, .sublayers = 0, .attention = p}));
-    CHECK(drops({.embeddings = 0, .sublayers = 0}, p));
-}
-
 // ---- Initial values
 
 TEST_CASE("transformer: layers and matrices have different initial values", "[models]") {
@@ -98,32 +81,6 @@ TEST_CASE("transformer: layers and matrices have different initial values", "[mo
                 INFO(all[i].name << " and " << all[j].name);
                 CHECK(all[i].tensor.data()[0] != all[j].tensor.data()[0]);
             }
-}
-
-// The last norm's output has variance 1, so the variance s² of the logits is d_model times that of the
-// output's weights, and the first loss is about ln V + s²/2. (Also if the embeddings are these weights: only
-// the input is scaled by √d_model.)
-TEST_CASE("transformer: the first loss is near ln V, as the initial values imply", "[models]") {
-    struct Row {
-        const char* preset;
-        nn::Init init;
-        double variance;
-    };
-    const double v = 200, d = 64;
-    for (const Row& r :
-         {Row{"article", nn::Init::xavier, 2 * d / (d + v)}, Row{"blog", nn::Init::xavier, 2 * d / (d + v)},
-          Row{"notebook", nn::Init::xavier, 2 * d / (d + v)}, Row{"article", nn::Init::pytorch, 1.0 / 3},
-          Row{"article", nn::Init::normal, 1}, Row{"paper", nn::Init::xavier, 1},
-          Row{"prenorm", nn::Init::xavier, 1}}) {
-        INFO(r.preset);
-        Config c = sized(preset(r.preset), {200, 512, 64, 4, 128});
-        c.block.init = r.init;
-        const Transformer model(c, Rng(3));
-        const std::vector<int> lengths(16, 12);
-        const Tensor loss = teacher_forced_loss(model, padded(sentences(lengths, 4, 200)),
-                                                framed(sentences(lengths, 5, 200)), kEval);
-        CHECK(static_cast<double>(loss.item()) == Approx(std::log(v) + r.variance / 2).margin(0.2));
-    }
 }
 
 TEST_CASE("language model: GPT-2 begins with the published initial values", "[models][lm][init]") {
@@ -188,40 +145,6 @@ TEST_CASE("models: padding is not part of the loss, whatever options are set", "
     };
     check(Transformer(small("paper"), Rng(1)));
     check(LanguageModel(small_stack("gpt2"), Rng(1)));
-}
-
-TEST_CASE("language model: a tied matrix is a single one, and its gradient is the sum of both uses",
-          "[models][lm]") {
-    for (const std::string& kind : kStacks) {
-        INFO(kind);
-        Config c = small_stack(kind);
-        c.tied = true;
-        const LanguageModel tied(c, Rng(1));
-        stir(tied);
-        c.tied = false;
-        const LanguageModel two(c, Rng(1));
-        for (const nn::NamedParameter& p : nn::parameters(tied))
-            nn::copy_values({p}, {{p.name, named(nn::parameters(two), p.name)}});
-        const Tensor& table = tied.backbone.embedding.tokens.table;
-        nn::copy_values({{"", table}}, {{"", two.output.table}});
-        CHECK(tied.output.table->same_memory(table));
-        CHECK_FALSE(two.output.table->same_memory(two.backbone.embedding.tokens.table));
-        CHECK(nn::parameter_count(two) == nn::parameter_count(tied) + 11 * 12);
-
-        const Tokens text = framed(sentences({6, 3}, 7));
-        const Tensor one_loss = next_token_loss(tied, text, kEval),
-                     two_loss = next_token_loss(two, text, kEval);
-        CHECK(same_bits(one_loss, two_loss));
-        one_loss.backward();
-        two_loss.backward();
-        const Tensor in = two.backbone.embedding.tokens.table->grad(), out = two.output.table->grad();
-        CHECK(worst_error(table.grad(), in + out) < 1e-6);
-        CHECK(worst_error(in, in * Real(0)) > 1e-3);
-        CHECK(worst_error(out, out * Real(0)) > 1e-3);
-        const LanguageModel copy = nn::clone(tied);
-        CHECK(copy.output.table->same_memory(copy.backbone.embedding.tokens.table));
-        CHECK_FALSE(copy.output.table->same_memory(table));
-    }
 }
 
 TEST_CASE("models: each kind learns, and each part of today's block by itself", "[models]") {

@@ -88,11 +88,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
     const std::string run = folder / "run";
     const auto characters = text::learn_characters({"abcd"});
-    Config config = gpt2();
-    config.vocabulary = characters.size();
-    config.n_layers = 1;
-    config.specials = {};
-    const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
+    const Writer of_characters = {LanguageModel(small_stack("gpt2", characters.size()), Rng(1)), characters};
     save(run, of_characters.model, of_characters.config());
     characters.save(run);
     CHECK(packed_in(Writer::load(run, {.packed = true, .precision = Precision::bf16})) == Precision::bf16);

@@ -53,21 +53,21 @@ public:
         compare_plain(model, found);
         const std::vector<Real> trained = train_whole(model);
         const std::string written = write(model);
-        found.padding = compare_padding(model);
-        found.resumed = compare_resumed(trained);
-        for (uint64_t i = 0; i < n_sets && found.machines.empty(); ++i) {
+        found.wrong["padding"] = compare_padding(model);
+        found.wrong["resumed"] = compare_resumed(trained);
+        for (uint64_t i = 0; i < n_sets && found.wrong["machines"].empty(); ++i) {
             const int threads = 1 + static_cast<int>((seed_ / kCount + 3 * i) % 8);
             use(sets[i], threads);
             const Model other = fresh();
             if (!same(train_whole(other), trained))
-                found.machines = join("other weights with ", sets[i], ", ", threads, " threads");
+                found.wrong["machines"] = join("other weights with ", sets[i], ", ", threads, " threads");
             else if (write(other) != written)
-                found.machines = join("decodes otherwise with ", sets[i], ", ", threads, " threads");
+                found.wrong["machines"] = join("decodes otherwise with ", sets[i], ", ", threads, " threads");
         }
         use(sets[0], 1);
         found.decodes = kDecodes;
         if (kDecodes && write(model, false) != written)
-            found.decoding = "without the cache it writes something else";
+            found.wrong["decoding"] = "without the cache it writes something else";
         return found;
     }
 
@@ -258,7 +258,7 @@ private:
             for (; samples < until; ++samples)
                 for (const bool form : {false, true})
                     disturb(form ? plain : fused, form, samples, deviation);
-            result.gradients = "";
+            result.wrong["gradients"] = "";
             result.gradients_compared = result.n_sharp = 0;
             for (std::size_t p = 0; p < fused.size(); ++p) {
                 const double found = distance(fused[p], plain[p]), noise = 0x1p-20 * largest,
@@ -266,11 +266,11 @@ private:
                              own = distance(fused[p], std::vector<Real>(fused[p].size()));
                 result.gradients_compared += own > noise;  // others are 0, or as good as that
                 result.n_sharp += own > noise && bound <= 0.01 * own;
-                if (result.gradients.empty() && (!(found <= bound) || !std::isfinite(bound)))
-                    result.gradients = join("the gradient of ", nn::parameters(model)[p].name, " differs by ",
-                                            found, ", bound ", bound);
+                if (result.wrong["gradients"].empty() && (!(found <= bound) || !std::isfinite(bound)))
+                    result.wrong["gradients"] = join("the gradient of ", nn::parameters(model)[p].name,
+                                                     " differs by ", found, ", bound ", bound);
             }
-            if (result.gradients.empty())
+            if (result.wrong["gradients"].empty())
                 break;
         }
     }
@@ -306,11 +306,11 @@ ModelFindings check_model(uint64_t seed, const std::string& folder) {
     try {
         found = with_check(seed, folder, [](auto check) { return check.check(); });
     } catch (const std::exception& error) {
-        found.errors = error.what();
+        found.wrong["errors"] = error.what();
     }
     const int64_t after = autograd::storage_statistics().bytes_in_use;
     if (after != before)
-        found.memory = join(after - before, " bytes are still in use");
+        found.wrong["memory"] = join(after - before, " bytes are still in use");
     return found;
 }
 
