@@ -1,18 +1,15 @@
 // The smallest models of each kind, which fuzz targets read from files of three thousand bytes.
 #pragma once
 
-#include <string>
-
-#include "models/presets.h"
 #include "models/saved.h"
 #include "tests/folder.h"
+#include "tests/models/small.h"
 
 namespace plaingrad::fuzz {
 
 inline models::Config small_stack(models::Config c) {
-    c.vocabulary = 5, c.max_length = 3, c.n_layers = 1;
-    c.block.d_model = 4, c.block.n_heads = 2, c.block.d_ff = 6;
-    c.block.n_kv_heads = 0, c.block.head_dim = 0;
+    c = tests::sized(c, {5, 3, 4, 2, 6, 1});
+    c.block.n_kv_heads = c.block.head_dim = 0;
     c.specials = {.start = 1, .ends = {2}, .pad = 0, .never = {}};
     return c;
 }
@@ -26,11 +23,7 @@ inline models::Classifier small_classifier() {
     return {models::with_classes(small_stack(models::bert()), 2, models::Pooling::pooler), autograd::Rng(1)};
 }
 inline models::Transformer small_transformer() {
-    models::Config c;
-    c.src_vocabulary = c.vocabulary = 5, c.max_length = 3;
-    c.n_layers = c.n_decoder_layers = 1;
-    c.block = small_stack({}).block;
-    return {c, autograd::Rng(1)};
+    return {tests::sized({}, {5, 3, 4, 2, 6, 1}), autograd::Rng(1)};
 }
 
 // The bytes of its checkpoint.

@@ -18,8 +18,7 @@ void compute(const LanguageModel& model, const Golden& golden, Results& results)
 template <class Model>
 void compute(const Model& model, const Golden& golden, Results& results) {
     const Tokens ids = golden.ids("ids");
-    const IntegerTensor& types = golden.integers.at("input/types");
-    const Tensor y = model(ids, Mode::eval(), Tokens(types.shape[0], types.shape[1], types.values));
+    const Tensor y = model(ids, Mode::eval(), golden.integers.at("input/types"));
     results.put("output/logits", y.rank() == 3 ? rows_of(y, ids.lengths()) : y);
     if constexpr (std::is_same_v<Model, TextEncoder>)
         results.put("output/pooled", model.pooled(y));
@@ -47,17 +46,14 @@ TEST_CASE("transformers agrees: models of each family", "[golden][hugging_face]"
     check_agreement("hugging_face", cases());
 }
 
-TEST_CASE("planted faults in golden files are noticed: models of each family", "[golden][hugging_face]") {
-    check_faults_are_noticed("hugging_face", cases());
-}
-
 TEST_CASE("each weight of a model from Hugging Face matters", "[golden][hugging_face]") {
     for (const auto& [which, results] : read_golden("hugging_face"))
         with_model(folder_of(which), [&, &name = which, &golden = results](const auto& model) {
             for (const nn::NamedParameter& p : nn::parameters(model)) {
                 INFO(name << ", " << p.name);
                 Tensor x = p.tensor;
-                Real& number = x.mutable_data()[place_of_fault(p.name, x)];
+                // None in the middle: in a bias of queries, keys and values these are the keys', without effect.
+                Real& number = x.mutable_data()[x.numel() * 3 / 4];
                 const Real before = number;
                 number += Real(0.1);
                 CHECK_FALSE(differences(golden, results_of(model, golden)).empty());

@@ -1,7 +1,6 @@
 // A folder as from Hugging Face, small enough for tests: random weights, and a golden tokenizer.
 #pragma once
 
-#include "models/presets.h"
 #include "models/saved.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -18,15 +17,11 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
                                           const Sizes& sizes = {}) {
     const bool llama = family != "gpt2";
     const std::string json = content("tests/golden/tokenizers/" + family + "/tokenizer.json");
-    models::Config s = llama ? models::llama() : models::gpt2();
-    s.vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 900 : 501;
-    s.max_length = 24;
-    s.n_layers = 2;
-    s.block.d_model = sizes.d_model;
-    s.block.n_heads = 4;
+    const int64_t vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 900 : 501;
+    models::Config s =
+        sized(llama ? models::llama() : models::gpt2(), {vocabulary, 24, sizes.d_model, 4, 40});
     s.block.n_kv_heads = llama ? 2 : 0;
     s.block.head_dim = 0;
-    s.block.d_ff = 40;
     s.specials = {
         .start = llama ? 1 : 500, .ends = {llama ? 2 : 500}, .pad = models::Tokens::kNoPadding, .never = {}};
     models::LanguageModel model(s, models::Rng(1));
@@ -42,13 +37,7 @@ inline const std::string kBertWords =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\nlovely\nawful\n##ly\n.\n";
 template <class Model>
 Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
-    models::Config s = models::bert();
-    s.vocabulary = 15;  // two more than there are words
-    s.max_length = 12;
-    s.n_layers = 2;
-    s.block.d_model = 24;
-    s.block.n_heads = 4;
-    s.block.d_ff = 40;
+    models::Config s = sized(models::bert(), {15, 12, 24, 4, 40});  // two ids more than there are words
     s.specials = {.start = 0, .ends = {}, .pad = 0, .never = {}};
     Model model(models::with_classes(s, 3, models::Pooling::pooler), models::Rng(1));
     stir(model);

@@ -1,9 +1,8 @@
-// Beam search against its definition: exhaustive search, greedy search, and probabilities made by hand.
+// Beam search against its definition: exhaustive search, greedy search, and searches without a cache.
 #include <algorithm>
 
 #include "tests/catch.h"
-#include "tests/models/hand_made.h"
-#include "tests/models/small.h"
+#include "tests/models/steppers.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -38,15 +37,15 @@ void enumerate(const Transformer& model, const Ids& source, const Hypothesis& so
     read.insert(read.begin(), kSos);
     const Tensor logits = model(padded({source}), padded({read}), Mode::eval());
     const std::vector<Real> log_p = row(autograd::log_softmax(logits), 0, logits.size(1) - 1);
-    for (std::size_t v = kEos; v < log_p.size(); ++v) {
+    for (int32_t v = kEos; v < length(log_p); ++v) {
         Hypothesis next = so_far;
-        next.log_probability += static_cast<double>(log_p[v]);
+        next.log_probability += static_cast<double>(log_p[static_cast<std::size_t>(v)]);
         if (v == kEos) {
             next.finished = true;
             next.score = score(next.log_probability, next.ids.size() + 1, alpha);
             all.push_back(next);
         } else {
-            next.ids.push_back(static_cast<int32_t>(v));
+            next.ids.push_back(v);
             enumerate(model, source, next, left - 1, alpha, all);
         }
     }
@@ -64,10 +63,10 @@ std::vector<Hypothesis> exhaustive(const Transformer& model, const Ids& source, 
 }
 
 void check_equal(const std::vector<Hypothesis>& found, const std::vector<Hypothesis>& expected,
-                 std::size_t count) {
-    REQUIRE(found.size() == count);
-    REQUIRE(expected.size() >= count);
-    for (std::size_t i = 0; i < count; ++i) {
+                 int64_t count) {
+    REQUIRE(std::ssize(found) == count);
+    REQUIRE(std::ssize(expected) >= count);
+    for (std::size_t i = 0; i < found.size(); ++i) {
         INFO("hypothesis " << i << " of " << count);
         CHECK(found[i].ids == expected[i].ids);
         CHECK(found[i].finished == expected[i].finished);
@@ -88,61 +87,42 @@ TEST_CASE("beam: a wide beam is exhaustive search", "[models][decoding]") {
                 REQUIRE(all.size() == 1 + 4 + 16 + 64);  // ended at once, after one, after two; cut
                 for (const int64_t n_best : {1, 5, 40, 85}) {
                     INFO("alpha " << alpha << ", seed " << seed << ", n_best " << n_best);
-                    const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
-                    const auto found = beam_search(
-                        *stepper, {.beam = 85, .n_best = n_best, .alpha = alpha, .max_tokens = 3});
+                    const auto found =
+                        beam_search(*model.start(padded(sources)),
+                                    {.beam = 85, .n_best = n_best, .alpha = alpha, .max_tokens = 3});
                     REQUIRE(found.size() == 2);
-                    check_equal(found[b], all, static_cast<std::size_t>(n_best));
+                    check_equal(found[b], all, n_best);
                 }
             }
         }
+        const Transformer model = lively("paper", 17, 6);  // with four tokens of six
+        const Sentences source = sentences({4}, 17, 6);
+        const auto found = beam_search(*model.start(padded(source)),
+                                       {.beam = 121, .n_best = 30, .alpha = alpha, .max_tokens = 4});
+        check_equal(found.at(0), exhaustive(model, source[0], 4, alpha), 30);
     }
 }
 
-TEST_CASE("beam: a wide beam is exhaustive search, with four tokens of six", "[models][decoding]") {
-    const Transformer model = lively("paper", 17, 6);
-    const Sentences source = sentences({4}, 17, 6);
-    for (const double alpha : {0.0, 0.6, 1.0}) {
-        const std::unique_ptr<Stepper> stepper = model.start(padded(source));
-        const auto found =
-            beam_search(*stepper, {.beam = 121, .n_best = 30, .alpha = alpha, .max_tokens = 4});
-        REQUIRE(found.size() == 1);
-        check_equal(found[0], exhaustive(model, source[0], 4, alpha), 30);
-    }
-}
-
-TEST_CASE("beam: 1 is greedy, whatever the length penalty", "[models][decoding]") {
-    int ended = 0;
-    for (uint64_t seed = 0; seed < 20; ++seed) {
-        const Transformer model = lively(kKinds[seed % kKinds.size()], seed, 11);
-        const autograd::Tokens src = padded(sentences({4, 1, 6}, seed));
-        const std::unique_ptr<Stepper> one = model.start(src), other = model.start(src);
-        const std::vector<Hypothesis> expected = greedy(*one, 12);
-        const auto found = beam_search(*other, {.beam = 1, .alpha = 0.6, .max_tokens = 12});
-        REQUIRE(found.size() == 3);
-        for (std::size_t b = 0; b < 3; ++b) {
-            REQUIRE(found[b].size() == 1);
-            CHECK(found[b][0].ids == expected[b].ids);
-            CHECK(found[b][0].finished == expected[b].finished);
-            CHECK(found[b][0].log_probability == expected[b].log_probability);
-            ended += expected[b].finished;
-        }
-    }
-    CHECK(ended > 5);
-}
-
-TEST_CASE("beam: a sentence in a batch has the same result as alone", "[models][decoding]") {
-    for (uint64_t seed = 0; seed < 8; ++seed) {
+TEST_CASE("beam: 1 is greedy, and a sentence in a batch has the same result as alone", "[models][decoding]") {
+    int ended = 0, cut = 0;
+    for (uint64_t seed = 0; seed < 10; ++seed) {
         const Transformer model = lively(kKinds[seed % kKinds.size()], seed, 11);
         const Sentences sources = sentences({4, 1, 6, 2}, seed);
-        const BeamOptions options = {.beam = 4, .n_best = 3, .alpha = 0.6, .max_tokens = 10};
-        const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
-        const auto together = beam_search(*stepper, options);
-        REQUIRE(together.size() == 4);
+        const auto search = [&](const Sentences& s, int64_t beam, int64_t n_best) {
+            return beam_search(*model.start(padded(s)),
+                               {.beam = beam, .n_best = n_best, .alpha = 0.6, .max_tokens = 10});
+        };
+        const std::vector<Hypothesis> expected = greedy(*model.start(padded(sources)), 10);
+        const auto one = search(sources, 1, 1), together = search(sources, 4, 3);
+        REQUIRE((one.size() == 4 && together.size() == 4));
         for (std::size_t b = 0; b < 4; ++b) {
-            const std::unique_ptr<Stepper> single = model.start(padded({sources[b]}));
-            const auto alone = beam_search(*single, options);
             INFO("seed " << seed << ", sentence " << b);
+            REQUIRE(one[b].size() == 1);
+            CHECK(one[b][0].ids == expected[b].ids);
+            CHECK(one[b][0].finished == expected[b].finished);
+            CHECK(one[b][0].log_probability == expected[b].log_probability);
+            ++(expected[b].finished ? ended : cut);
+            const auto alone = search({sources[b]}, 4, 3);
             REQUIRE(together[b].size() == 3);
             for (std::size_t i = 0; i < 3; ++i) {
                 CHECK(together[b][i].ids == alone[0][i].ids);
@@ -152,4 +132,16 @@ TEST_CASE("beam: a sentence in a batch has the same result as alone", "[models][
             }
         }
     }
+    CHECK((ended > 5 && cut > 0));
+}
+
+TEST_CASE("decoding: every search writes the same without a cache", "[models][decoding]") {
+    for_each_model([](const std::string& name, const auto& model) {
+        if constexpr (requires { model.start(Tokens()); })
+            for (const uint64_t seed : {1u, 2u, 3u}) {
+                INFO(name << ", seed " << seed);
+                CHECK(decoded(model, sentences({4, 4, 4}, seed), seed, true) ==
+                      decoded(model, sentences({4, 4, 4}, seed), seed, false));
+            }
+    });
 }

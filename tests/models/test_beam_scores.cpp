@@ -1,13 +1,11 @@
 // Beam search where every probability is known.
-#include "models/decoding/decoding.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "tests/catch.h"
-#include "tests/models/hand_made.h"
+#include "tests/models/steppers.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -15,11 +13,11 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-using Ids = std::vector<int32_t>;
+using P = std::vector<double>;
 
 // Greedy takes 4 (0.6) and goes on to 0.6 * 0.3; the better sentence begins with 5: 0.3 * 0.9.
-//   "" 0.1    4 <eos> 0.18, 4 4 <eos> 0.36 * 0.5, ...    5 <eos> 0.27
-std::vector<double> garden_path(int32_t, const Ids& read) {
+//   "" 0.1    4 <eos> 0.18, 4 4 <eos> 0.6 * 0.4 * 0.5, ...    5 <eos> 0.27
+P garden_path(int32_t, const Ids& read) {
     if (read.empty())
         return {0, 0, 0.1, 0, 0.6, 0.3};
     if (read[0] == 5)
@@ -29,180 +27,130 @@ std::vector<double> garden_path(int32_t, const Ids& read) {
     return {0, 0, 0.5, 0, 0.25, 0.25};
 }
 
+// The probabilities of a step, whatever was read before it; all later steps have the last.
+Probabilities by_step(const std::vector<P>& steps) {
+    return [=](int32_t, const Ids& read) { return steps[std::min(read.size(), steps.size() - 1)]; };
+}
+
+std::vector<Hypothesis> search(const Probabilities& p, const BeamOptions& options) {
+    HandMade stepper(1, p);
+    return beam_search(stepper, options).at(0);
+}
+
 }  // namespace
 
 TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[models][decoding]") {
     HandMade one(1, garden_path);
     CHECK(greedy(one, 8).at(0).ids == Ids{4, 4});  // 0.6 * 0.4 * 0.5
 
-    for (const double alpha : {0.0, 0.6, 1.0}) {
-        HandMade stepper(1, garden_path);
-        const auto found = beam_search(stepper, {.beam = 3, .n_best = 3, .alpha = alpha, .max_tokens = 8});
-        REQUIRE(found.size() == 1);
-        REQUIRE(found[0].size() == 3);
-        const Hypothesis& best = found[0][0];
-        CHECK(best.ids == Ids{5});
-        CHECK(best.finished);
-        CHECK(best.log_probability == Approx(std::log(0.27)).epsilon(1e-6));
-        // <eos> is counted: two tokens
-        CHECK(best.score == Approx(std::log(0.27) / std::pow((5 + 2) / 6.0, alpha)).epsilon(1e-6));
-        CHECK(found[0][1].score <= best.score);
-        CHECK(found[0][2].score <= found[0][1].score);
+    struct Row {
+        const char* what;
+        Probabilities p;
+        BeamOptions options;
+        std::vector<std::pair<Ids, double>> best;  // with their probabilities
+    };
+    const P certain = {0, 0, 0, 0, 1, 0}, end = {0, 0, 1, 0, 0, 0};
+    // "" ends with 0.5, or 4 begins with 0.4 and is followed by eighteen more, and certain ones. With alpha 1
+    // its logarithm is divided by 25/6 in the end; after the next token, by 7/6, it would still lose.
+    std::vector<P> long_one(19, certain);
+    long_one[0] = {0, 0, 0.5, 0, 0.4, 0.1};
+    long_one.push_back(end);
+    // "" has 0.5; then 4 with 0.3, of which every end is less probable than 5 <eos> with 0.2.
+    const Probabilities replaced = [&](int32_t, const Ids& read) -> P {
+        return read.empty() ? P{0, 0, 0.5, 0, 0.3, 0.2} : read[0] == 5 ? end : P{0, 0, 0.4, 0, 0.3, 0.3};
+    };
+    // "" has 0.2, which with alpha 0 would win, for no whole sentence has more; but 4 and 5 begin better.
+    const Probabilities crowded = by_step({{0, 0, 0.2, 0, 0.5, 0.3}, {0, 0, 0.3, 0, 0.7, 0}, end});
+    // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
+    const Probabilities short_or_long =
+        by_step({{0, 0, 0.4, 0, 0.6}, {0, 0, 0.3, 0, 0.7}, {0, 0, 0.2, 0, 0.8}, {0, 0, 1, 0, 0}});
+    // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
+    const Probabilities nearly_certain = [&](int32_t, const Ids& read) -> P {
+        if (std::any_of(read.begin(), read.end(), [](int32_t id) { return id != 4; }))
+            return {0, 0, 1, 0, 0, 0, 0};
+        return read.size() < 4 ? P{0, 0, 0.001, 0, 0.99, 0.005, 0.004} : P{0, 0, 0.99, 0, 0.01, 0, 0};
+    };
+    const auto width = [](int64_t beam, int64_t n_best, double alpha, double k = 5) {
+        return BeamOptions{.beam = beam, .n_best = n_best, .alpha = alpha, .k = k, .max_tokens = 30};
+    };
+    const Ids four(4, 4);
+    const double sure = std::pow(0.99, 5);
+    const std::vector<Row> rows = {
+        {"alpha 0", garden_path, width(3, 3, 0), {{{5}, 0.27}}},
+        {"alpha 0.6", garden_path, width(3, 3, 0.6), {{{5}, 0.27}}},
+        {"alpha 1", garden_path, width(3, 3, 1), {{{5}, 0.27}}},
+        {"the mean log probability per token", garden_path, width(3, 3, 1, 0), {{{5}, 0.27}}},
+        {"wider than all numbers", garden_path, width(INT64_MAX, 1, 0.6), {{{5}, 0.27}}},
+        {"one that ends is replaced", replaced, width(2, 2, 0), {{{}, 0.5}, {{5}, 0.2}}},
+        // An end that is not among the best continuations, as many as the beam, does not count.
+        {"crowded, 2", crowded, width(2, 2, 0), {{{4, 4}, 0.35}, {{5, 4}, 0.21}}},
+        {"crowded, 3", crowded, width(3, 1, 0), {{{4, 4}, 0.35}}},
+        {"the best only at its full length", by_step(long_one), width(2, 1, 1), {{Ids(19, 4), 0.4}}},
+        {"short", short_or_long, width(4, 1, 0), {{{}, 0.4}}},
+        {"long", short_or_long, width(4, 1, 1), {{{4, 4, 4}, 0.336}}},
+        {"nearly certain, 1", nearly_certain, width(1, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 2", nearly_certain, width(2, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 3", nearly_certain, width(3, 1, 1, 0), {{four, sure}}},
+        {"nearly certain, 5", nearly_certain, width(5, 1, 1, 0), {{four, sure}}},
+    };
+    for (const Row& r : rows) {
+        INFO(r.what);
+        HandMade stepper(1, r.p);
+        const std::vector<Hypothesis> found = beam_search(stepper, r.options).at(0);
+        REQUIRE(std::ssize(found) == r.options.n_best);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const Hypothesis& h = found[i];
+            const double k = r.options.k, tokens = static_cast<double>(h.ids.size() + 1);  // <eos> is counted
+            CHECK(h.finished);
+            CHECK(h.score == Approx(h.log_probability / std::pow((k + tokens) / (k + 1), r.options.alpha)));
+            CHECK(h.score <= found[0].score);
+            if (i < r.best.size()) {
+                CHECK(h.ids == r.best[i].first);
+                CHECK(h.log_probability == Approx(std::log(r.best[i].second)).epsilon(1e-6).margin(1e-6));
+            }
+        }
         CHECK_FALSE(stepper.extended_an_ended_one);
         CHECK(stepper.began_at_start);
     }
-}
-
-TEST_CASE("beam: a hypothesis that ends is replaced by another", "[models][decoding]") {
-    // "" 0.5; then 4 with 0.3, of which every end is less probable than 5 <eos> with 0.2.
-    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
-        if (read.empty())
-            return {0, 0, 0.5, 0, 0.3, 0.2};
-        if (read[0] == 5)
-            return {0, 0, 1, 0, 0, 0};
-        return {0, 0, 0.4, 0, 0.3, 0.3};
-    };
-    HandMade stepper(1, p);
-    const auto two = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
-    REQUIRE(two.size() == 2);
-    CHECK(two[0].ids.empty());
-    CHECK(two[1].ids == Ids{5});
-    CHECK(two[1].finished);
-    CHECK(two[1].log_probability == Approx(std::log(0.2)).epsilon(1e-6));
-}
-
-TEST_CASE("beam: an end that is not among the best continuations, as many as the beam, does not count",
-          "[models][decoding]") {
-    // "" has 0.2, which with alpha 0 would win, for no whole sentence has more; but 4 and 5 begin better.
-    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
-        if (read.empty())
-            return {0, 0, 0.2, 0, 0.5, 0.3};
-        if (read.size() == 1)
-            return {0, 0, 0.3, 0, 0.7, 0};
-        return {0, 0, 1, 0, 0, 0};
-    };
-    const auto best = [&](int64_t beam) {
-        HandMade stepper(1, p);
-        return beam_search(stepper, {.beam = beam, .alpha = 0, .max_tokens = 5}).at(0).at(0);
-    };
-    CHECK(best(2).ids == Ids{4, 4});  // 0.35
-    CHECK(best(3).ids == Ids{4, 4});
-    HandMade stepper(1, p);
-    const auto all = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
-    REQUIRE(all.size() == 2);
-    CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
+    CHECK(search(garden_path, {.alpha = 1, .k = 0, .max_tokens = 0}).at(0).score == 0);
 }
 
 TEST_CASE("beam: each sentence of a batch can have its own limit", "[models][decoding]") {
-    const Probabilities p = [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0, 0, 0.6, 0.4}; };
+    const Probabilities p = by_step({{0, 0, 0, 0, 0.6, 0.4}});
     for (const int64_t beam : {1, 3}) {
         HandMade stepper(3, p);
         const auto found = beam_search(stepper, {.beam = beam, .max_tokens = 9, .max_tokens_of = {1, 4, 20}});
-        CHECK(found.at(0).at(0).ids == Ids(1, 4));
-        CHECK(found.at(1).at(0).ids == Ids(4, 4));
-        CHECK(found.at(2).at(0).ids == Ids(9, 4));
+        for (const auto& [b, count] : {std::pair{0, 1}, {1, 4}, {2, 9}})
+            CHECK(found.at(static_cast<std::size_t>(b)).at(0).ids == Ids(static_cast<std::size_t>(count), 4));
         CHECK(stepper.batches.back() == beam);  // only the last one goes on
     }
-    HandMade stepper(1, p);
-    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
-}
-
-TEST_CASE("beam: a sentence that scores best only at its full length is waited for", "[models][decoding]") {
-    // "" ends with 0.5, or 4 begins with 0.4 and is followed by eighteen more, and certain ones. With alpha 1
-    // its logarithm is divided by 25/6 in the end; after the next token, by 7/6, it would still lose.
-    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
-        if (read.empty())
-            return {0, 0, 0.5, 0, 0.4, 0.1};
-        return read.size() < 19 ? std::vector<double>{0, 0, 0, 0, 1, 0}
-                                : std::vector<double>{0, 0, 1, 0, 0, 0};
-    };
-    HandMade stepper(1, p);
-    const Hypothesis best = beam_search(stepper, {.beam = 2, .alpha = 1, .max_tokens = 30}).at(0).at(0);
-    CHECK(best.ids == Ids(19, 4));
-    CHECK(best.score == Approx(std::log(0.4) / (25 / 6.0)).epsilon(1e-6));
-}
-
-TEST_CASE("beam: a nearly certain sentence is finished", "[models][decoding]") {
-    // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
-    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
-        for (const int32_t id : read)
-            if (id != 4)
-                return {0, 0, 1, 0, 0, 0, 0};
-        if (read.size() < 4)
-            return {0, 0, 0.001, 0, 0.99, 0.005, 0.004};
-        return {0, 0, 0.99, 0, 0.01, 0, 0};
-    };
-    for (const int64_t beam : {1, 2, 3, 5}) {
-        HandMade stepper(1, p);
-        const auto found = beam_search(stepper, {.beam = beam, .alpha = 1, .k = 0, .max_tokens = 20}).at(0);
-        CHECK(found.at(0).ids == Ids{4, 4, 4, 4});
-    }
-}
-
-TEST_CASE("beam: with k = 0 the score is the mean log probability per token", "[models][decoding]") {
-    HandMade stepper(1, garden_path);
-    const auto found =
-        beam_search(stepper, {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8}).at(0);
-    REQUIRE(found.size() == 3);
-    for (const Hypothesis& h : found)
-        CHECK(h.score == Approx(h.log_probability / static_cast<double>(h.ids.size() + 1)));
-    CHECK(found[0].ids.size() == 1);  // 5: log 0.27 / 2, better than log 0.18 / 2 and log 0.1
-    HandMade none(1, garden_path);
-    CHECK(beam_search(none, {.alpha = 1, .k = 0, .max_tokens = 0}).at(0).at(0).score == 0);
-}
-
-TEST_CASE("beam: the length penalty decides between short and long", "[models][decoding]") {
-    // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
-    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
-        switch (read.size()) {
-            case 0:
-                return {0, 0, 0.4, 0, 0.6};
-            case 1:
-                return {0, 0, 0.3, 0, 0.7};
-            case 2:
-                return {0, 0, 0.2, 0, 0.8};
-            default:
-                return {0, 0, 1, 0, 0};
-        }
-    };
-    const auto best = [&](double alpha) {
-        HandMade stepper(1, p);
-        return beam_search(stepper, {.beam = 4, .alpha = alpha, .max_tokens = 9}).at(0).at(0);
-    };
-    CHECK(best(0).ids.empty());
-    CHECK(best(0).score == Approx(std::log(0.4)).epsilon(1e-6));
-    CHECK(best(1).ids == Ids{4, 4, 4});
-    CHECK(best(1).score == Approx(std::log(0.336) / 1.5).epsilon(1e-6));  // (5 + 4) / 6
+    CHECK(contains(error_of([&] { search(p, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
 }
 
 TEST_CASE("beam: n_best does not change the best, lists finished before cut ones, and no more than exist",
           "[models][decoding]") {
-    const auto search = [](int64_t n_best, int64_t max_tokens) {
-        HandMade stepper(1, garden_path);
-        return beam_search(stepper, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens})
-            .at(0);
+    const auto best_of = [](int64_t n_best, int64_t max_tokens) {
+        return search(garden_path, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens});
     };
-    const std::vector<Hypothesis> five = search(5, 3);
+    const std::vector<Hypothesis> five = best_of(5, 3);
     REQUIRE(five.size() == 5);
     for (int64_t n = 1; n <= 5; ++n) {
-        const std::vector<Hypothesis> some = search(n, 3);
-        REQUIRE(some.size() == static_cast<std::size_t>(n));
+        const std::vector<Hypothesis> some = best_of(n, 3);
+        REQUIRE(std::ssize(some) == n);
         for (std::size_t i = 0; i < some.size(); ++i)
             CHECK(some[i].ids == five[i].ids);
     }
-    bool cut = false;
-    for (const Hypothesis& h : search(5, 2)) {
-        CHECK_FALSE((cut && h.finished));
-        cut = cut || !h.finished;
-    }
-    CHECK(cut);  // only three sentences end within two tokens
+    const std::vector<Hypothesis> cut = best_of(5, 2);
+    const auto by_finished = [](const Hypothesis& h) { return h.finished; };
+    CHECK(std::is_partitioned(cut.begin(), cut.end(), by_finished));
+    CHECK_FALSE(cut.back().finished);  // only three sentences end within two tokens
 }
 
 TEST_CASE("beam: sentences of a batch are independent, and ended ones are not computed",
           "[models][decoding]") {
     // Sentence b has the symbols 4 + 2b and 5 + 2b; one ends after b tokens for sure.
     const Probabilities p = [](int32_t b, const Ids& read) {
-        std::vector<double> next(12, 0);
+        P next(12, 0);
         if (static_cast<int32_t>(read.size()) == b)
             next[kEos] = 1;
         else
@@ -227,78 +175,30 @@ TEST_CASE("beam: sentences of a batch are independent, and ended ones are not co
 }
 
 TEST_CASE("beam: tokens without probability are no candidates, and NaN is an error", "[models][decoding]") {
-    HandMade two(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0.5, 0, 0.5}; });
-    const auto found = beam_search(two, {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
-    CHECK(found[0].size() == 3);  // "", 4, and 4 4 cut
-    for (const Hypothesis& h : found[0])
+    const auto found =
+        search(by_step({{0, 0, 0.5, 0, 0.5}}), {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
+    CHECK(found.size() == 3);  // "", 4, and 4 4 cut
+    for (const Hypothesis& h : found)
         CHECK(std::isfinite(h.score));
-
-    HandMade mute(1, [](int32_t, const Ids&) -> std::vector<double> { return {1, 0, 0, 0, 0}; });
-    const std::vector<Hypothesis> nothing = models::greedy(mute, 5);
-    REQUIRE(nothing.size() == 1);
-    CHECK(nothing[0].ids.empty());
-    CHECK_FALSE(nothing[0].finished);
-
-    HandMade broken(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, NAN, 0.5, 0.5}; });
-    CHECK_THROWS_AS(beam_search(broken), autograd::Error);
-    HandMade infinite(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, INFINITY, 1, 0}; });
-    CHECK_THROWS_WITH(beam_search(infinite), tests::containing("probability of id 2 is not a number"));
-}
-
-TEST_CASE("beam: one that is wider than all numbers is exhaustive, too", "[models][decoding]") {
-    HandMade wide(1, garden_path), widest(1, garden_path);
-    const auto some = beam_search(wide, {.beam = 1000, .max_tokens = 4})[0][0],
-               all = beam_search(widest, {.beam = INT64_MAX, .max_tokens = 4})[0][0];
-    CHECK(all.ids == some.ids);
-    CHECK(all.finished == some.finished);
+    CHECK_THROWS_WITH(search(by_step({{0, 0, NAN, 0.5, 0.5}}), {}),
+                      containing("the score of id 2 is not a number"));
+    CHECK_THROWS_WITH(search(by_step({{0, 0, INFINITY, 1, 0}}), {}),
+                      containing("probability of id 2 is not a number"));
 }
 
 TEST_CASE("beam: errors", "[models][decoding]") {
+    const std::vector<std::pair<BeamOptions, const char*>> rows = {
+        {{.beam = 3, .n_best = 4}, "n_best"},
+        {{.beam = 3, .n_best = 0}, "n_best"},
+        {{.beam = 0}, "beam must be at least 1: got 0"},
+        {{.alpha = -1}, "negative"},
+        {{.alpha = kNan}, "nan"},
+        {{.max_tokens = -1}, "negative"},
+        {{.k = -1}, "negative"}};
     HandMade stepper(1, garden_path);
-    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 4}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 0}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 0}); }), "beam must be at least 1: got 0"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.alpha = -1}); }), "negative"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.alpha = kNan}); }), "nan"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens = -1}); }), "negative"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.k = -1}); }), "negative"));
+    for (const auto& [options, part] : rows)
+        CHECK(contains(error_of([&, &o = options] { beam_search(stepper, o); }), part));
     CHECK(stepper.batches.empty());
-}
-
-TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they are", "[models][decoding]") {
-    // The first step: 70 ids, all equally bad but a few. Then every hypothesis ends.
-    const auto first_step = [](const std::vector<std::pair<int32_t, double>>& good, int64_t beam,
-                               double rest) {
-        const Probabilities p = [&](int32_t, const Ids& read) {
-            std::vector<double> next(70, read.empty() ? rest : 0);
-            if (!read.empty())
-                next[kEos] = 1;
-            else
-                for (const auto& [id, probability] : good)
-                    next[static_cast<std::size_t>(id)] = probability;
-            return next;
-        };
-        HandMade stepper(1, p);
-        const auto all = beam_search(stepper, {.beam = beam, .n_best = beam, .alpha = 0, .max_tokens = 5});
-        Ids found;
-        for (const Hypothesis& h : all.at(0))
-            found.push_back(h.ids.empty() ? int32_t{kEos} : h.ids[0]);
-        return found;
-    };
-    for (const int32_t best : {3, 33, 34, 35, 64, 65, 66, 67, 69})
-        for (const int32_t second : {4, 32, 36, 63, 68}) {
-            INFO(best << ", " << second);
-            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0.001) == Ids{best, second});
-            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0) ==
-                  Ids{best, second});  // the rest is impossible
-        }
-    // Equal ones: the smaller id, in one block and in two.
-    CHECK(first_step({{40, 0.25}, {41, 0.25}, {69, 0.25}, {5, 0.2}}, 3, 0.0005) == Ids{40, 41, 69});
-    CHECK(first_step({{69, 0.25}, {6, 0.25}, {50, 0.25}}, 2, 0.001) == Ids{6, 50});
-    CHECK(first_step({{60, 0.25}}, 4, 0.01) == Ids{60, 2, 3, 4});
-    // Not a number, in a block where all else is too little.
-    CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001),
-                      tests::containing("not a number"));
 }
 
 TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "[models][decoding]") {
@@ -309,28 +209,32 @@ TEST_CASE("decoding: the best ids are those of all ids sorted, ties included", "
             scores.mutable_data()[i] = std::round(scores.data()[i]);  // both zeros are among them
         for (int64_t i = 5; i < vocabulary; i += 11)
             scores.mutable_data()[i] = -std::numeric_limits<Real>::infinity();
+        for (int64_t i = 7; i < vocabulary; i += 13)  // next to zero
+            scores.mutable_data()[i] = i % 2 == 0 ? Real(1e-42) : Real(-1e-42);
+        for (const int32_t id : never)  // these would be the best
+            if (id < vocabulary)
+                scores.mutable_data()[id] = 9;
         std::vector<int32_t> expected;
         for (int32_t v = 0; v < vocabulary; ++v)
-            if (!models::contains(never, v) && std::isfinite(scores.data()[v]))
+            if (!contains(never, v) && std::isfinite(scores.data()[v]))
                 expected.push_back(v);
         std::stable_sort(expected.begin(), expected.end(),
                          [&](int32_t a, int32_t b) { return scores.data()[a] > scores.data()[b]; });
         for (const int64_t count : {1, 2, 10, 30, 128, 252, 253, 254, 4999, 5000}) {
             INFO(vocabulary << " ids, the best " << count);
             const auto best = expected.begin() + std::min<int64_t>(count, std::ssize(expected));
-            CHECK(models::best_ids(scores.data(), vocabulary, count, never) == Ids(expected.begin(), best));
+            CHECK(best_ids(scores.data(), vocabulary, count, never) == Ids(expected.begin(), best));
             const auto end =
                 std::find_if(expected.begin(), best, [&](int32_t v) { return scores.data()[v] < 2; });
-            CHECK(models::best_ids(scores.data(), vocabulary, count, never, 2) == Ids(expected.begin(), end));
+            CHECK(best_ids(scores.data(), vocabulary, count, never, 2) == Ids(expected.begin(), end));
         }
     }
     for (const int64_t wrong : {0, 63, 64, 300, 4999}) {
         Tensor scores = random({5000}, 5, -4, 4);
         scores.mutable_data()[wrong] = kNan;
         for (const int64_t count : {1, 40, 5000})
-            CHECK_THROWS_WITH(
-                models::best_ids(scores.data(), 5000, count, never),
-                tests::containing(autograd::join("the score of id ", wrong, " is not a number")));
+            CHECK_THROWS_WITH(best_ids(scores.data(), 5000, count, never),
+                              containing(autograd::join("the score of id ", wrong, " is not a number")));
     }
 }
 
@@ -362,9 +266,7 @@ TEST_CASE("beam: of a large vocabulary, the best continuations of all hypotheses
         all.resize(kBeam);
         live = all;
     }
-    HandMade stepper(1, p);
-    const auto found =
-        beam_search(stepper, {.beam = kBeam, .n_best = kBeam, .alpha = 0, .max_tokens = kSteps}).at(0);
+    const auto found = search(p, {.beam = kBeam, .n_best = kBeam, .alpha = 0, .max_tokens = kSteps});
     for (std::size_t i = 0; i < kBeam; ++i) {
         CHECK(found.at(i).ids == live[i].second);
         CHECK(found.at(i).log_probability == Approx(live[i].first));

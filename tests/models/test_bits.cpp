@@ -9,141 +9,63 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-struct Run {
-    std::vector<Real> losses;
-    uint64_t weights;
-};
-
-// With a batch of 64 every kind of kernel divides its work among threads.
-Run steps(int count, int batch) {
-    Config c = small("blog", 40);
-    c.block.d_model = 68;
-    c.block.n_heads = 4;
-    c.block.d_ff = 132;
-    c.n_layers = c.n_decoder_layers = 1;
-    c.block.dropout = {
-        .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
-    const Transformer model(c, Rng(3));
-    Run run;
-    run.losses = train(model, count, batch, 4);
-    run.weights = hash(model);
-    return run;
-}
-
-void check_same(const Run& a, const Run& b) {
-    CHECK(same_bits(a.losses, b.losses));
-    CHECK(a.weights == b.weights);
-}
-
-Run at_one_thread(int count, int batch) {
-    const Threads threads(1);
-    return steps(count, batch);
-}
-
-}  // namespace
-
-TEST_CASE("bits: twenty training steps are the same at any number of threads", "[models][bits][threads]") {
-    const int batch = autograd::kRealIsDouble ? 16 : 64;  // plain doubles are slow
-    const Run expected = at_one_thread(20, batch);
-    CHECK(expected.losses.size() == 20);
-    CHECK(expected.losses.back() < expected.losses.front());
-    for (const int n : {2, 3, 4, 8}) {
-        INFO(n << " threads");
-        const Threads threads(n);
-        check_same(steps(20, batch), expected);
-    }
-}
-
-TEST_CASE("bits: training steps are the same on every instruction set of this machine", "[models][bits]") {
-    constexpr int kSteps = 4, kBatch = 6;  // few: the baseline is slow
-    const Run expected = at_one_thread(kSteps, kBatch);
-    int sets = 0;
-    for_each_isa([&](const std::string& isa) {
-        INFO(isa);
-        const Threads threads(3);
-        check_same(steps(kSteps, kBatch), expected);
-        ++sets;
-    });
-    CHECK(sets >= 1);
-}
-
-TEST_CASE("bits: the same seed gives the same run, another seed another", "[models][bits]") {
-    const auto run = [](uint64_t seed) {
-        const Transformer model(small("article"), Rng(seed));
-        const std::vector<Real> losses = train(model, 5, 4, seed);
-        return std::make_pair(losses, hash(model));
-    };
-    const auto one = run(1), again = run(1), other = run(2);
-    CHECK(same_bits(one.first, again.first));
-    CHECK(one.second == again.second);
-    CHECK(one.second != other.second);
-}
-
-// ---- The models with one stack.
-
-namespace {
-
-// 68 wide: no size is a multiple of 16, and every option is on or has a rate.
-Config wide(const std::string& kind) {
-    Config c = small_stack(kind, 40);
-    c.block.d_model = 68;
-    c.block.n_heads = 4;
-    c.block.d_ff = 132;
-    c.n_layers = 1;
-    c.block.dropout = {
-        .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
-    return c;
-}
+// The losses of a few steps of training, and the hash of the weights.
+using Run = std::pair<std::vector<Real>, uint64_t>;
 
 template <class Model>
 Run run_of(const Config& config, int steps, int batch) {
     const Model model(config, Rng(3));
-    Run run;
-    run.losses = train(model, steps, batch, 4);
-    run.weights = hash(model);
-    return run;
+    std::vector<Real> losses = train(model, steps, batch, 4);
+    return {std::move(losses), hash(model)};
 }
 
-// With GPT's stack and with BERT's, so that both pre- and post-norm are run.
-std::vector<Run> one_stack_runs(int count, int batch) {
-    return {run_of<LanguageModel>(wide("gpt2"), count, batch),
-            run_of<LanguageModel>(wide("mixed"), count, batch),
-            run_of<LanguageModel>(wide("llama"), count, batch),
-            run_of<MaskedLanguageModel>(wide("bert"), count, batch),
-            run_of<Classifier>(with_classes(wide("bert"), 2), count, batch)};
+// No size is a multiple of 16, and every dropout has a rate.
+Config wide(Config c, int64_t layers = 1) {
+    c = sized(c, {40, c.max_length, 68, 4, 132, layers});
+    const Real p = Real(0.1);
+    c.block.dropout = {.embeddings = p, .sublayers = p, .feed_forward = p, .attention = p};
+    return c;
 }
 
-std::vector<Run> one_stack_runs_at_one_thread(int count, int batch) {
-    const Threads threads(1);
-    return one_stack_runs(count, batch);
+// Models of all kinds, so that both pre- and post-norm are run, and that with batches of 64 and 32 every kind
+// of kernel divides its work among threads.
+std::vector<Run> runs(int threads, int steps, int batch) {
+    const Threads guard(threads);
+    const auto stack = [](const char* kind) { return wide(small_stack(kind)); };
+    return {run_of<Transformer>(wide(small("blog")), 4 * steps, 2 * batch),
+            run_of<LanguageModel>(stack("gpt2"), steps, batch),
+            run_of<LanguageModel>(stack("mixed"), steps, batch),
+            run_of<LanguageModel>(stack("llama"), steps, batch),
+            run_of<MaskedLanguageModel>(stack("bert"), steps, batch),
+            run_of<Classifier>(with_classes(stack("bert"), 2), steps, batch)};
 }
 
 void check_same(const std::vector<Run>& a, const std::vector<Run>& b) {
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
         INFO("model " << i);
-        check_same(a[i], b[i]);
+        CHECK(same_bits(a[i].first, b[i].first));
+        CHECK(a[i].second == b[i].second);
     }
 }
 
 }  // namespace
 
-TEST_CASE("bits: models with one stack, at any number of threads", "[models][bits][lm][mlm][classifier]") {
-    const int batch = autograd::kRealIsDouble ? 2 : 32;
-    const std::vector<Run> expected = one_stack_runs_at_one_thread(5, batch);
+TEST_CASE("bits: training steps are the same at any number of threads", "[models][bits][threads]") {
+    const int batch = autograd::kRealIsDouble ? 4 : 32;  // plain doubles are slow
+    const std::vector<Run> expected = runs(1, 5, batch);
+    CHECK(expected[0].first.back() < expected[0].first.front());
     for (const int n : {2, 3, 4, 8}) {
         INFO(n << " threads");
-        const Threads threads(n);
-        check_same(one_stack_runs(5, batch), expected);
+        check_same(runs(n, 5, batch), expected);
     }
 }
 
-TEST_CASE("bits: models with one stack, on every instruction set", "[models][bits][lm][mlm][classifier]") {
-    const std::vector<Run> expected = one_stack_runs_at_one_thread(4, 2);
+TEST_CASE("bits: training steps are the same on every instruction set of this machine", "[models][bits]") {
+    const std::vector<Run> expected = runs(1, 2, 3);  // few: the baseline is slow
     for_each_isa([&](const std::string& isa) {
         INFO(isa);
-        const Threads threads(2);
-        check_same(one_stack_runs(4, 2), expected);
+        check_same(runs(3, 2, 3), expected);
     });
 }
 
@@ -211,13 +133,13 @@ TEST_CASE("bits: golden hashes of models with one stack", "[models][bits][lm][ml
         SKIP("the hashes are of floats");
     for_each_isa([](const std::string& isa) {
         INFO(isa);
-        CHECK(run_of<LanguageModel>(small_stack("gpt2"), 10, 4).weights == 0x5686127ccd0902f8u);
-        CHECK(run_of<LanguageModel>(small_stack("bare"), 10, 4).weights == 0x31b01c9363f56d92u);
-        CHECK(run_of<LanguageModel>(small_stack("llama"), 10, 4).weights == 0xd248603121ede321u);
+        CHECK(run_of<LanguageModel>(small_stack("gpt2"), 10, 4).second == 0x5686127ccd0902f8u);
+        CHECK(run_of<LanguageModel>(small_stack("bare"), 10, 4).second == 0x31b01c9363f56d92u);
+        CHECK(run_of<LanguageModel>(small_stack("llama"), 10, 4).second == 0xd248603121ede321u);
         Config bert = small_stack("bert");
-        CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).weights == 0x939e8585178ef383u);
+        CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).second == 0x939e8585178ef383u);
         bert.token_types = 0;
-        CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).weights == 0x27a01cdfcb19d011u);
-        CHECK(run_of<Classifier>(with_classes(bert, 2), 10, 4).weights == 0xc512ae0d9c34af25u);
+        CHECK(run_of<MaskedLanguageModel>(bert, 10, 4).second == 0x27a01cdfcb19d011u);
+        CHECK(run_of<Classifier>(with_classes(bert, 2), 10, 4).second == 0xc512ae0d9c34af25u);
     });
 }

@@ -1,7 +1,6 @@
 // Text from a language model equals that of a plain loop over whole passes, one sentence at a time.
-#include "models/decoding/decoding.h"
 #include "tests/catch.h"
-#include "tests/models/small.h"
+#include "tests/models/steppers.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -19,21 +18,14 @@ LanguageModel stirred(const std::string& kind, int64_t max_length = 40) {
     return model;
 }
 
-Tokens prompts(const Sentences& s) {
-    Ids ids;
-    for (const Ids& one : s)
-        ids.insert(ids.end(), one.begin(), one.end());
-    return Tokens(static_cast<int64_t>(s.size()), static_cast<int64_t>(s[0].size()), ids);
-}
-
 // The options, and those of the model's specials that a test sets.
 struct Options : GenerationOptions {
     Ids stop = {kEos};
 };
 
-Sentences generate(const LanguageModel& model, const Tokens& prompts, const Rng& rng, const Options& o,
+Sentences generate(const LanguageModel& model, const Sentences& prompts, const Rng& rng, const Options& o,
                    const std::function<bool(int64_t, int32_t)>& on_token = {}) {
-    const auto stepper = model.start(prompts);
+    const auto stepper = model.start(of_one_length(prompts));
     stepper->specials.ends = o.stop;
     return models::generate(*stepper, rng, o, on_token);
 }
@@ -52,7 +44,7 @@ Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng
         }
         const Ids context(text.begin() + static_cast<std::ptrdiff_t>(start), text.end());
         const std::vector<Real> logits =
-            row(model(prompts({context}), Mode::eval()), 0, static_cast<int64_t>(context.size()) - 1);
+            row(model(of_one_length({context}), Mode::eval()), 0, static_cast<int64_t>(context.size()) - 1);
         const double uniform = rng.fork(b).uniform(text.size() - prompt.size());
         SamplingOptions sampling = o.sampling;
         sampling.never = {kPad, kSos, kUnk};
@@ -94,39 +86,61 @@ const Options kLong = {{.sampling = {.temperature = 1.3}, .max_tokens = 20}, {}}
 
 }  // namespace
 
-TEST_CASE("generate: the plain loop's text, greedy and drawn, for every kind of model",
-          "[models][generate]") {
-    for (const std::string& kind : kStacks) {
-        INFO(kind);
-        const LanguageModel model = stirred(kind);
-        const Sentences s = sentences({4, 4, 4}, 2);
-        for (const double temperature : {0.0, 0.7, 2.0}) {
-            Options o = kLong;
-            o.sampling.temperature = temperature;
-            const Sentences texts = generate(model, prompts(s), Rng(3), o);
-            CHECK(texts == plainly(model, s, Rng(3), o));
-            for (const Ids& text : texts)
-                CHECK(text.size() == 20);
-            CHECK((generate(model, prompts(s), Rng(4), o) == texts) == (temperature == 0));
-            CHECK(generate(model, prompts(s), Rng(3), o) == texts);
-        }
+TEST_CASE("generate: the plain loop's text, greedy and drawn", "[models][generate]") {
+    struct Row {
+        std::string kind;
+        int64_t max_length;
+        Sentences prompts;
+        Options options;
+    };
+    const auto with = [](double temperature, int64_t max_tokens, Ids stop = {kEos}, double penalty = 1) {
+        return Options{{.sampling = {.temperature = temperature, .repetition_penalty = penalty},
+                        .max_tokens = max_tokens},
+                       std::move(stop)};
+    };
+    const auto equal = [](int count, int length, uint64_t seed) {
+        return sentences(std::vector<int>(static_cast<std::size_t>(count), length), seed);
+    };
+    std::vector<Row> rows;
+    for (const std::string& kind : kStacks)
+        for (const double temperature : {0.0, 0.7, 2.0})
+            rows.push_back({kind, 40, equal(3, 4, 2), with(temperature, 20)});
+    for (const char* kind : {"gpt2", "paper"})  // a full context slides
+        for (const int64_t most : {1, 2, 3, 8, 9})
+            for (const int length : {1, 2, 8, 12})
+                rows.push_back({kind, most, equal(2, length, 11), with(1.3, 25)});
+    rows.push_back({"gpt2", 40, equal(6, 4, 5), with(1.3, 30, {kEos, 7})});  // sentences leave the batch
+    rows.push_back({"gpt2", 7, equal(10, 3, 13), with(3, 40, {5})});         // before and after it slides
+    for (const Ids& stop : {Ids{5}, Ids{kEos}, Ids{4, 9, 10}, Ids{4, 5, 6, 7, 8, 9, 10, kEos}})
+        rows.push_back({"bert", 40, equal(8, 3, 7), with(1.3, 20, stop)});
+    rows.push_back({"bert", 40, {{4, 5, 6}}, with(1.3, 20, {6})});  // one in the prompt ends nothing
+    for (const double temperature : {0.0, 1.3})  // a penalty remembers the whole text, after it has slid too
+        rows.push_back({"gpt2", 9, equal(3, 4, 17), with(temperature, 20, {5}, 1.7)});
+    int early = 0, late = 0;
+    for (const Row& r : rows) {
+        INFO(r.kind << ", maximum " << r.max_length << ", temperature " << r.options.sampling.temperature
+                    << ", " << r.prompts.size() << " prompts of " << r.prompts[0].size());
+        const LanguageModel model = stirred(r.kind, r.max_length);
+        const Sentences texts = generate(model, r.prompts, Rng(15), r.options);
+        CHECK(texts == plainly(model, r.prompts, Rng(15), r.options));
+        for (const Ids& text : texts)
+            ++(std::ssize(text) < r.options.max_tokens ? early : late);
+        if (r.max_length < 40)
+            continue;
+        // A sentence depends only on its prompt and its number; the rest on the numbers drawn.
+        Sentences changed = r.prompts;
+        changed[0] = Ids(changed[0].size(), 4);
+        const Sentences others = generate(model, changed, Rng(15), r.options);
+        CHECK(std::equal(others.begin() + 1, others.end(), texts.begin() + 1));
+        if (r.options.stop == Ids{kEos})
+            CHECK((generate(model, r.prompts, Rng(4), r.options) == texts) ==
+                  (r.options.sampling.temperature == 0));
     }
-}
-
-TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate]") {
-    const LanguageModel model = stirred("paper");
-    Ids text = {5, 6, 7};
-    const Ids written = models::generate(*model.start(prompts({text})), Rng(1),
-                                         {.sampling = {.temperature = 0}, .max_tokens = 30})[0];
-    REQUIRE_FALSE(written.empty());
-    for (const int32_t id : written) {
-        const Tensor logits = model(prompts({text}), Mode::eval());
-        std::vector<Real> last = row(logits, 0, static_cast<int64_t>(text.size()) - 1);
-        for (const int32_t never : {kPad, kSos, kUnk})
-            last[static_cast<std::size_t>(never)] = -1e9;
-        CHECK(id == std::max_element(last.begin(), last.end()) - last.begin());
-        text.push_back(id);
-    }
+    CHECK((early > 20 && late > 20));
+    // Equal prompts are continued differently: each has a stream of its own. So do penalties.
+    const Sentences twins = generate(stirred("gpt2"), {{4, 5}, {4, 5}}, Rng(6), kLong);
+    CHECK(twins[0] != twins[1]);
+    CHECK(generate(stirred("gpt2"), {{4, 5}}, Rng(6), with(1.3, 20, {kEos}, 1.7))[0] != twins[0]);
 }
 
 TEST_CASE("generate: several texts of one prompt, which is read once", "[models][generate]") {
@@ -134,7 +148,7 @@ TEST_CASE("generate: several texts of one prompt, which is read once", "[models]
         for (const std::size_t length : {1u, 6u, 12u, 14u}) {
             const LanguageModel model = stirred(kind, 12);
             const Sentences s = {sentences({static_cast<int>(length)}, 3)[0]};
-            Counting stepper(model.start(prompts(s)));
+            Counting stepper(model.start(of_one_length(s)));
             stepper.specials.ends = {};
             for (const int64_t tokens : {4, 1, 3, 12, 2, 4}) {
                 INFO(kind << ", a prompt of " << length << ", " << tokens << " tokens");
@@ -151,7 +165,7 @@ TEST_CASE("generate: several texts of one prompt, which is read once", "[models]
         }
     // After one sentence of two has ended, its part of the cache is gone.
     const LanguageModel model = stirred("gpt2");
-    const auto stepper = model.start(prompts(sentences({4, 4}, 5)));
+    const auto stepper = model.start(of_one_length(sentences({4, 4}, 5)));
     const auto once = [&] {
         models::generate(*stepper, Rng(6), {.max_tokens = 3}, [](int64_t b, int32_t) { return b != 0; });
     };
@@ -165,7 +179,7 @@ TEST_CASE("generate: after the caller has rewound, the rest of the prompt is rea
           "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
     const Sentences s = sentences({6}, 3);
-    const auto stepper = model.start(prompts(s));
+    const auto stepper = model.start(of_one_length(s));
     stepper->specials.ends = {};
     const Ids expected = plainly(model, s[0], 0, Rng(1), kLong);
     CHECK(models::generate(*stepper, Rng(1), kLong)[0] == expected);
@@ -175,163 +189,81 @@ TEST_CASE("generate: after the caller has rewound, the rest of the prompt is rea
     }
 }
 
-TEST_CASE("generate: a sentence depends only on its prompt and its number", "[models][generate]") {
-    const LanguageModel model = stirred("gpt2");
-    Options o = kLong;
-    o.max_tokens = 30;
-    o.stop = {kEos, 7};  // so that sentences leave the batch
-    const Sentences s = sentences({4, 4, 4, 4, 4, 4}, 5);
-    const Sentences together = generate(model, prompts(s), Rng(6), o);
-    CHECK(together == plainly(model, s, Rng(6), o));
-    CHECK(generate(model, prompts({s[0]}), Rng(6), o)[0] == together[0]);
-    Sentences changed = s;
-    changed[0] = {4, 4, 4, 4};
-    const Sentences others = generate(model, prompts(changed), Rng(6), o);
-    for (std::size_t b = 1; b < 6; ++b)
-        CHECK(others[b] == together[b]);
-    // Equal prompts are continued differently: each has a stream of its own.
-    const Sentences twins = generate(model, prompts({s[0], s[0]}), Rng(6), kLong);
-    CHECK(twins[0] != twins[1]);
-}
-
-TEST_CASE("generate: stop tokens end a sentence and are not returned", "[models][generate]") {
-    const LanguageModel model = stirred("bert");
-    const Sentences s = sentences({3, 3, 3, 3, 3, 3, 3, 3}, 7);
-    Options o = kLong;
-    const Sentences unstopped = generate(model, prompts(s), Rng(8), o);
-    for (const Ids& stop : {Ids{5}, Ids{kEos}, Ids{4, 9, 10}, Ids{4, 5, 6, 7, 8, 9, 10, kEos}}) {
-        o.stop = stop;
-        const Sentences texts = generate(model, prompts(s), Rng(8), o);
-        std::size_t lengths = 0;
-        for (std::size_t b = 0; b < s.size(); ++b) {
-            const auto end =
-                std::find_first_of(unstopped[b].begin(), unstopped[b].end(), stop.begin(), stop.end());
-            CHECK(texts[b] == Ids(unstopped[b].begin(), end));
-            lengths += texts[b].size();
-        }
-        CHECK(lengths < 8 * 20);
-    }
-    // A stop token in the prompt ends nothing.
-    o.stop = {s[0][2]};
-    CHECK(generate(model, prompts({s[0]}), Rng(8), o)[0] == plainly(model, s[0], 0, Rng(8), o));
-}
-
-TEST_CASE("generate: on_token is called with each token of the result, in order", "[models][generate]") {
+TEST_CASE("generate: on_token is called with each token of the result, in order, and can stop a text",
+          "[models][generate]") {
     const LanguageModel model = stirred("mixed");
     Options o = kLong;
-    o.stop = {5};
     const Sentences s = sentences({2, 2, 2, 2}, 9);
-    Sentences heard(4);
-    std::vector<std::size_t> steps;  // never decreasing
-    const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
-        heard[static_cast<std::size_t>(b)].push_back(token);
-        steps.push_back(heard[static_cast<std::size_t>(b)].size());
-        return true;
-    });
-    CHECK(heard == texts);
-    CHECK(std::is_sorted(steps.begin(), steps.end()));
-    CHECK(texts == generate(model, prompts(s), Rng(10), o));
-    std::size_t lengths = 0;
-    for (const Ids& text : texts)
-        lengths += text.size();
-    CHECK((lengths > 4 && lengths < 80));
-}
-
-TEST_CASE("generate: a penalty for what the text already has, its prompt included", "[models][generate]") {
-    const LanguageModel model = stirred("gpt2", 9);  // it slides, and still remembers the whole text
-    Options o = kLong;
-    o.stop = {5};
-    const Sentences s = sentences({4, 4, 4}, 17);
-    const Sentences free = generate(model, prompts(s), Rng(18), o);
-    o.sampling.repetition_penalty = 1.7;
-    const Sentences texts = generate(model, prompts(s), Rng(18), o);
-    CHECK(texts == plainly(model, s, Rng(18), o));
-    CHECK(texts != free);
-    o.sampling.temperature = 0;
-    CHECK(generate(model, prompts(s), Rng(18), o) == plainly(model, s, Rng(18), o));
-}
-
-TEST_CASE("generate: a text can be stopped after each token", "[models][generate]") {
-    const LanguageModel model = stirred("mixed");
-    Options o = kLong;
-    o.stop = {};
-    const Sentences s = sentences({2, 2, 2}, 9);
-    const Sentences whole = generate(model, prompts(s), Rng(10), o);
-    Sentences heard(3);
-    const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
-        Ids& text = heard[static_cast<std::size_t>(b)];
-        text.push_back(token);
-        return std::ssize(text) < 2 + b;
-    });
-    CHECK(heard == texts);
-    for (std::size_t b = 0; b < 3; ++b) {
-        REQUIRE(whole[b].size() > 2 + b);
-        CHECK(texts[b] == Ids(whole[b].begin(), whole[b].begin() + 2 + static_cast<std::ptrdiff_t>(b)));
-    }
-}
-
-TEST_CASE("generate: a full context slides, or ends the text", "[models][generate]") {
-    for (const char* kind : {"gpt2", "paper"})
-        for (const int64_t most : {1, 2, 3, 8, 9}) {
-            const LanguageModel model = stirred(kind, most);
-            for (const int prompt : {1, 2, 8, 12}) {
-                INFO(kind << ", maximum " << most << ", prompt of " << prompt);
-                const Sentences s = sentences({prompt, prompt}, 11);
-                Options o = kLong;
-                o.max_tokens = 25;
-                const Sentences texts = generate(model, prompts(s), Rng(12), o);
-                CHECK(texts == plainly(model, s, Rng(12), o));
-                CHECK((texts[0].size() == 25 && texts[1].size() == 25));
-
-                o.slide = false;
-                if (prompt > most) {
-                    const std::string error = error_of([&] { generate(model, prompts(s), Rng(12), o); });
-                    CHECK(contains(error, "a prompt of " + std::to_string(prompt)));
-                    CHECK(contains(error, "max_length " + std::to_string(most)));
-                    continue;
-                }
-                const Sentences ended = generate(model, prompts(s), Rng(12), o);
-                for (std::size_t b = 0; b < 2; ++b) {  // the last token needs no place of its own
-                    CHECK(ended[b].size() == static_cast<std::size_t>(most - prompt + 1));
-                    CHECK(std::equal(ended[b].begin(), ended[b].end(), texts[b].begin()));
-                }
+    for (const Ids& stop : {Ids{5}, Ids{}}) {
+        o.stop = stop;
+        const Sentences whole = generate(model, s, Rng(10), o);
+        for (const std::size_t most : {100u, 2u}) {  // 2: sentence b is stopped after b + 2 tokens
+            Sentences heard(4);
+            std::vector<std::size_t> steps;  // never decreasing
+            const Sentences texts = generate(model, s, Rng(10), o, [&](int64_t b, int32_t token) {
+                Ids& text = heard[static_cast<std::size_t>(b)];
+                text.push_back(token);
+                steps.push_back(text.size());
+                return text.size() < most + static_cast<std::size_t>(b);
+            });
+            CHECK(heard == texts);
+            CHECK(std::is_sorted(steps.begin(), steps.end()));
+            for (std::size_t b = 0; b < 4; ++b) {
+                const std::size_t count = std::min(whole[b].size(), most + b);
+                CHECK(texts[b] ==
+                      Ids(whole[b].begin(), whole[b].begin() + static_cast<std::ptrdiff_t>(count)));
             }
         }
+    }
 }
 
-TEST_CASE("generate: sentences leave the batch before and after it slides", "[models][generate]") {
-    const LanguageModel model = stirred("gpt2", 7);
-    Options o = kLong;
-    o.max_tokens = 40;
-    o.stop = {5};
-    o.sampling.temperature = 3;
-    const Sentences s = sentences({3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, 13);
-    const Sentences texts = generate(model, prompts(s), Rng(15), o);
-    CHECK(texts == plainly(model, s, Rng(15), o));
-    int early = 0, late = 0;
-    for (const Ids& text : texts)
-        ++(text.size() < 4 ? early : late);
-    CHECK((early > 0 && late > 1));
+TEST_CASE("generate: a full context ends the text, if it does not slide", "[models][generate]") {
+    Options sliding = kLong, ending = kLong;
+    sliding.stop = ending.stop = {};
+    ending.slide = false;
+    for (const int64_t most : {1, 2, 3, 8, 9}) {
+        const LanguageModel model = stirred("gpt2", most);
+        for (const int prompt : {1, 2, 8, 12}) {
+            INFO("maximum " << most << ", prompt of " << prompt);
+            const Sentences s = sentences({prompt, prompt}, 11);
+            if (prompt > most) {
+                const std::string error = error_of([&] { generate(model, s, Rng(12), ending); });
+                CHECK(contains(error, "a prompt of " + std::to_string(prompt)));
+                CHECK(contains(error, "max_length " + std::to_string(most)));
+                continue;
+            }
+            const Sentences texts = generate(model, s, Rng(12), sliding),
+                            ended = generate(model, s, Rng(12), ending);
+            for (std::size_t b = 0; b < 2; ++b) {  // the last token needs no place of its own
+                CHECK(texts[b].size() == 20);
+                CHECK(ended[b].size() == static_cast<std::size_t>(most - prompt + 1));
+                CHECK(std::equal(ended[b].begin(), ended[b].end(), texts[b].begin()));
+            }
+        }
+    }
 }
 
 TEST_CASE("generate: nothing to do, and errors", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
-    const Tokens two = prompts({{4, 5}, {6, 7}});
+    const Sentences two = {{4, 5}, {6, 7}};
     Options o = kLong;
     o.max_tokens = 0;
     CHECK(generate(model, two, Rng(1), o) == Sentences(2));
     o.max_tokens = 1;
     CHECK(generate(model, two, Rng(1), o)[1].size() == 1);
-    CHECK(generate(model, Tokens(0, 3, {}), Rng(1), o).empty());
-    CHECK(contains(error_of([&] { generate(model, Tokens(2, 0, {}), Rng(1), o); }), "at least one token"));
-    CHECK(contains(error_of([&] { generate(model, Tokens(1, 1, {11}), Rng(1), o); }), "id 11"));
+    const auto refused = [&](const Tokens& prompts, const Options& options, const char* part) {
+        CHECK(contains(error_of([&] { models::generate(*model.start(prompts), Rng(1), options); }), part));
+    };
+    CHECK(models::generate(*model.start(Tokens(0, 3, {})), Rng(1), o).empty());
+    const Tokens prompts = of_one_length(two);
+    refused(Tokens(2, 0, {}), o, "at least one token");
+    refused(Tokens(1, 1, {11}), o, "id 11");
     o.sampling.top_p = 0;
-    CHECK(contains(error_of([&] { generate(model, two, Rng(1), o); }), "top_p"));
+    refused(prompts, o, "top_p");
     o = kLong;
     o.max_tokens = -1;
-    CHECK(contains(error_of([&] { generate(model, two, Rng(1), o); }), "max_tokens"));
-    // Prompts of different lengths cannot be one batch.
-    CHECK(contains(error_of([&] { generate(model, padded({{4, 5}, {6}}), Rng(1), kLong); }), "padding"));
+    refused(prompts, o, "max_tokens");
+    refused(padded({{4, 5}, {6}}), kLong, "padding");  // prompts of different lengths cannot be one batch
     model.output.table->mutable_data()[5 * 12] = kNan;
-    CHECK(contains(error_of([&] { generate(model, two, Rng(1), kLong); }), "not a number"));
+    refused(prompts, kLong, "not a number");
 }

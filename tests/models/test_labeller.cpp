@@ -7,7 +7,6 @@
 #include "models/text/learn_tokenizer.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
-#include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
@@ -26,6 +25,12 @@ std::vector<double> shares(const std::vector<models::Real>& logits) {
     for (double& p : all)
         p /= sum;
     return all;
+}
+
+// Whether all parameters of two modules are equal.
+template <class A, class B>
+bool same(const A& a, const B& b) {
+    return values(nn::parameters(a)) == values(nn::parameters(b));
 }
 
 void close(const std::vector<double>& a, const std::vector<double>& b) {
@@ -63,10 +68,19 @@ TEST_CASE("a Labeller of a folder from Hugging Face computes what its model does
     close(l.probabilities({"a day\tthe night"})[0], by_hand({2, 6, 7, 3, 5, 8, 3}, {0, 0, 0, 0, 1, 1, 1}));
 }
 
-TEST_CASE("a Labeller's answers do not depend on the texts around them", "[models][labeller]") {
+TEST_CASE("a Labeller's answers do not depend on the texts around them, nor on their number",
+          "[models][labeller]") {
     const Folder folder;
     write_bert<models::Classifier>(folder);
     const Labeller l = Labeller::load(folder.path);
+    const auto check_alone = [&](const std::vector<std::string>& texts) {
+        const auto together = l.probabilities(texts);
+        for (std::size_t i = 0; i<texts.size(); i += texts.size()> 100 ? 999 : 1) {
+            CAPTURE(texts[i]);
+            CHECK(together[i] == l.probabilities({texts[i]})[0]);
+        }
+        return together;
+    };
     // Of all lengths; the last is too long for the model, and one names the token that pads.
     std::vector<std::string> texts = {"a [PAD] day"};
     for (int n = 1; n < 25; ++n) {
@@ -74,52 +88,18 @@ TEST_CASE("a Labeller's answers do not depend on the texts around them", "[model
         for (int i = 0; i < n; ++i)
             texts.back() += i % 3 == 0 ? "lovely " : i % 3 == 1 ? "day " : "a ";
     }
-    const auto together = l.probabilities(texts);
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        CAPTURE(texts[i]);
-        CHECK(together[i] == l.probabilities({texts[i]})[0]);
-    }
+    const auto together = check_alone(texts);
     CHECK(together[1] != together[2]);
     CHECK(l.encode(texts.back()).cut);
     CHECK(l.encode(texts.back()).ids.size() == 12);
     CHECK_FALSE(l.encode(texts[0]).cut);
     CHECK(together[23] == together[24]);  // they begin alike
+    // Pairs of several lengths, and their first texts too: each token is of the first or of the second text.
+    check_alone({"a day\tthe night", "a\tlovely", "the lovely day .\ta", "a\tthe awful night .",
+                 "the day\ta lovely night"});
+    // Thousands of tokens are read at once.
+    check_alone(std::vector<std::string>(1000, "the awful night"));
 }
-
-TEST_CASE("a Labeller's answers for pairs do not depend on the pairs around them", "[models][labeller]") {
-    const Folder folder;
-    write_bert<models::Classifier>(folder);
-    const Labeller l = Labeller::load(folder.path);
-    // Of several lengths, and their first texts too: each token is of the first or of the second text.
-    const std::vector<std::string> pairs = {"a day\tthe night", "a\tlovely", "the lovely day .\ta",
-                                            "a\tthe awful night .", "the day\ta lovely night"};
-    const auto together = l.probabilities(pairs);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        CAPTURE(pairs[i]);
-        CHECK(together[i] == l.probabilities({pairs[i]})[0]);
-    }
-}
-
-TEST_CASE("a Labeller reads thousands of tokens at once, or a text that alone has more",
-          "[models][labeller]") {
-    const Folder folder;
-    write_bert<models::Classifier>(folder);
-    const Labeller l = Labeller::load(folder.path);
-    const std::vector<std::string> many(1000, "the awful night");
-    const auto all = l.probabilities(many);
-    CHECK(all.front() == l.probabilities({many[0]})[0]);
-    CHECK(all.back() == all.front());
-}
-
-namespace {
-
-// Whether all parameters of two modules are equal.
-template <class A, class B>
-bool same(const A& a, const B& b) {
-    return values(nn::parameters(a)) == values(nn::parameters(b));
-}
-
-}  // namespace
 
 TEST_CASE("a Labeller for training has the layers of its folder, and a classifier for its labels",
           "[models][labeller]") {
@@ -236,12 +216,10 @@ TEST_CASE("folders with another model or tokenizer are refused", "[models][label
     CHECK(contains(label(masked), "config.json: a classifier is needed: got BertForMaskedLM"));
     CHECK(contains(label(bare), "config.json: a classifier is needed: got BertModel"));
     CHECK(contains(fill(classifier), "config.json: a masked language model is needed: got Bert"));
-    const std::string more = kBertWords + "one\ntwo\nthree\n";
-    for (const Folder* folder : {&classifier, &masked}) {
-        folder->write("vocab.txt", more);
-        CHECK(contains((folder == &masked ? fill : label)(*folder),
-                       ": the tokenizer has 16 ids, the model 15"));
-    }
+    for (const Folder* folder : {&classifier, &masked})
+        folder->write("vocab.txt", kBertWords + "one\ntwo\nthree\n");
+    for (const std::string& error : {label(classifier), fill(masked)})
+        CHECK(contains(error, ": the tokenizer has 16 ids, the model 15"));
     std::filesystem::remove(masked / "vocab.txt");
     CHECK(contains(fill(masked), " has no tokenizer.json, "));
 }

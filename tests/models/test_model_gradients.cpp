@@ -7,73 +7,46 @@ using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 
-static Config tiny(const std::string& preset, nn::Activation activation) {
-    Config c = small(preset, 7);
-    c.max_length = 5;
-    c.block.d_model = 6;
-    c.block.n_heads = 2;
-    c.block.d_ff = 7;
-    c.n_layers = c.n_decoder_layers = 1;
-    c.block.activation = activation;
-    c.block.dropout = {
-        .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
-    return c;
-}
-
-static void check_model(const Config& c, const std::string& what) {
-    const Transformer model(c, Rng(21));
-    const autograd::Tokens src = padded({{4, 5, 6}, {6}}), tgt = framed({{6, 5}, {3, 4, 5}});
-    const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
-    CHECK(nn::parameter_count(parameters) == expected_parameter_count(c));
-    check_gradients(what, parameters,
-                    [&] { return teacher_forced_loss(model, src, tgt, Mode::train(Rng(22)), Real(0.1)); });
-}
-
-TEST_CASE("gradients: post-norm, all matrices tied, sinusoids", "[models][gradcheck]") {
-    check_model(tiny("paper", nn::Activation::gelu_tanh), "paper");
-}
-
-TEST_CASE("gradients: learned positions, nothing tied", "[models][gradcheck]") {
-    check_model(tiny("blog", nn::Activation::relu), "blog");
-}
-
-TEST_CASE("gradients: pre-norm with final norms, two layers", "[models][gradcheck]") {
-    Config c = tiny("prenorm", nn::Activation::gelu);
-    c.n_layers = c.n_decoder_layers = 2;
-    check_model(c, "prenorm");
-}
-
-TEST_CASE("gradients: no biases, source and target tied", "[models][gradcheck]") {
-    Config c = tiny("chapter", nn::Activation::relu);
-    c.embeddings_tied = true;
-    check_model(c, "chapter");
-}
-
-TEST_CASE("gradients: target and output tied", "[models][gradcheck]") {
-    Config c = tiny("summary", nn::Activation::gelu);
-    c.embeddings_tied = false, c.tied = true;
-    check_model(c, "target and output tied");
-}
-
-// ---- Models with one stack.
-
-static Config tiny_stack(const std::string& kind) {
-    Config c = small_stack(kind, 7);
-    c.max_length = 6;
-    c.block.d_model = 6;
-    c.block.n_heads = 2;
-    c.block.d_ff = 7;
-    c.n_layers = kind == "gpt2" ? 2 : 1;
+static Config tiny(Config c, int64_t max_length, int64_t layers = 1) {
+    c = sized(c, {7, max_length, 6, 2, 7, layers});
     c.block.rotary.width = 2;  // of 3 numbers of a head, or of 6 in "llama"
     c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
     return c;
 }
 
+static Config tiny_stack(const std::string& kind) {
+    return tiny(small_stack(kind), 6, kind == "gpt2" ? 2 : 1);
+}
+
+TEST_CASE("gradients: translators, with each way to tie their matrices", "[models][gradcheck]") {
+    struct Row {
+        const char* preset;
+        nn::Activation activation;
+        bool embeddings_tied, tied;
+        int64_t layers;
+    };
+    using enum nn::Activation;
+    for (const Row& r : {Row{"paper", gelu_tanh, true, true, 1},  // post-norm, sinusoids
+                         Row{"blog", relu, false, false, 1},      // learned positions
+                         Row{"prenorm", gelu, true, true, 2},     // pre-norm with final norms
+                         Row{"chapter", relu, true, true, 1},     // no biases
+                         Row{"summary", gelu, false, true, 1}}) {
+        Config c = tiny(small(r.preset), 5, r.layers);
+        c.block.activation = r.activation;
+        c.embeddings_tied = r.embeddings_tied, c.tied = r.tied;
+        const Transformer model(c, Rng(21));
+        const autograd::Tokens src = padded({{4, 5, 6}, {6}}), tgt = framed({{6, 5}, {3, 4, 5}});
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        CHECK(nn::parameter_count(parameters) == expected_parameter_count(c));
+        check_gradients(r.preset, parameters, [&] {
+            return teacher_forced_loss(model, src, tgt, Mode::train(Rng(22)), Real(0.1));
+        });
+    }
+}
+
 TEST_CASE("gradients: language models of every kind", "[models][lm][gradcheck]") {
-    std::vector<std::string> kinds = kStacks;
-    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
-    for (const std::string& kind : kinds) {
+    for (const std::string& kind : all_stacks()) {
         const LanguageModel model(tiny_stack(kind), Rng(21));
         stir(model);
         const autograd::Tokens text = framed({{6, 5, 4, 3}, {3, 5}});
@@ -82,28 +55,21 @@ TEST_CASE("gradients: language models of every kind", "[models][lm][gradcheck]")
     }
 }
 
-TEST_CASE("gradients: masked language models of every kind", "[models][mlm][gradcheck]") {
-    for (const std::string& kind : kStacks) {
-        const MaskedLanguageModel model(tiny_stack(kind), Rng(21));
+TEST_CASE("gradients: masked language models, and classifiers that pool the mean or the first position",
+          "[models][mlm][classifier][gradcheck]") {
+    const auto check = [](const std::string& what, const auto& model, const Example& e) {
         stir(model);
-        const text::MaskedTokens masked =
-            text::mask_tokens(padded({{6, 5, 4, 4, 6}, {4, 5, 6}}), {.end_id = 7, .rate = 0.6}, Rng(23));
-        check_gradients("masked language model, " + kind, nn::parameters(model), [&] {
-            return autograd::cross_entropy(model(masked.ids, Mode::train(Rng(22))), masked.targets);
+        check_gradients(what, nn::parameters(model), [&] {
+            return autograd::cross_entropy(logits_of(model, e, Mode::train(Rng(22))), e.targets);
         });
+    };
+    const text::MaskedTokens masked =
+        text::mask_tokens(padded({{6, 5, 4, 4, 6}, {4, 5, 6}}), {.end_id = 7, .rate = 0.6}, Rng(23));
+    for (const std::string& kind : kStacks) {
+        check("masked language model, " + kind, MaskedLanguageModel(tiny_stack(kind), Rng(21)),
+              {{}, masked.ids, masked.targets});
+        for (const Pooling pooling : {Pooling::mean, Pooling::first})
+            check("classifier, " + kind, Classifier(with_classes(tiny_stack(kind), 3, pooling), Rng(21)),
+                  {{}, padded({{6, 5, 4, 4, 6, 5}, {4, 5, 6}}), Tokens(2, 1, {2, 0})});
     }
-}
-
-TEST_CASE("gradients: classifiers of every kind, pooled by the mean and by the first position",
-          "[models][classifier][gradcheck]") {
-    for (const std::string& kind : kStacks)
-        for (const Pooling pooling : {Pooling::mean, Pooling::first}) {
-            const Classifier model(with_classes(tiny_stack(kind), 3, pooling), Rng(21));
-            stir(model);
-            const autograd::Tokens text = padded({{6, 5, 4, 4, 6, 5}, {4, 5, 6}});
-            const autograd::Tokens answers(2, 1, {2, 0});
-            check_gradients("classifier, " + kind, nn::parameters(model), [&] {
-                return autograd::cross_entropy(model(text, Mode::train(Rng(22))), answers);
-            });
-        }
 }

@@ -1,11 +1,9 @@
 // Models whose weights are all packed: they write with the same bits as before.
 #include "autograd/weight.h"
-#include "models/decoding/decoding.h"
-#include "models/families/one_stack.h"
 #include "models/saved.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
-#include "tests/models/small.h"
+#include "tests/models/steppers.h"
 #include "tests/packed.h"
 
 using namespace plaingrad;  // NOLINT
@@ -19,9 +17,8 @@ namespace {
 
 const Precision kBoth[] = {Precision::float32, Precision::bf16};
 
-std::vector<std::string> all_stacks() {
-    std::vector<std::string> kinds = kStacks;
-    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
+std::vector<std::string> packed_kinds() {
+    std::vector<std::string> kinds = all_stacks();
     kinds.emplace_back("untied llama");
     return kinds;
 }
@@ -71,14 +68,14 @@ TEST_CASE("packed models: the same bits as before, of every kind, set and batch"
     namespace kernels = autograd::kernels;
     for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
         kernels::use(*name);
-        for (const std::string& kind : all_stacks())
+        for (const std::string& kind : packed_kinds())
             for (const Precision p : kBoth) {
                 LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
                 std::vector<std::vector<Tensor>> expected;
                 const std::vector<int64_t> batches = {1, 2, 64}, prompts = {1, 20};
                 for (const int64_t batch : batches)
                     for (const int64_t prompt : prompts)
-                        expected.push_back(steps(model, drawn(batch, 24), prompt));
+                        expected.push_back(steps(model, drawn(batch, prompt + 4), prompt));
                 const Tensor whole = model(drawn(2, 24), Mode::eval());
                 tests::pack_weights(model);
                 std::size_t at = 0;
@@ -86,7 +83,7 @@ TEST_CASE("packed models: the same bits as before, of every kind, set and batch"
                     for (const int64_t prompt : prompts) {
                         INFO(*name << ", " << kind << ", " << autograd::kPrecisionNames[int(p)] << ", batch "
                                    << batch << ", prompt " << prompt);
-                        check_same(steps(model, drawn(batch, 24), prompt), expected[at++]);
+                        check_same(steps(model, drawn(batch, prompt + 4), prompt), expected[at++]);
                     }
                 CHECK(same_bits(model(drawn(2, 24), Mode::eval()), whole));
             }
@@ -96,7 +93,7 @@ TEST_CASE("packed models: the same bits as before, of every kind, set and batch"
 
 TEST_CASE("packed models: which parameters, and how many bytes", "[models][packed]") {
     using autograd::storage_statistics;
-    for (const std::string& kind : all_stacks())
+    for (const std::string& kind : packed_kinds())
         for (const Precision p : kBoth) {
             INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
             LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
@@ -145,23 +142,6 @@ TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "
     }
 }
 
-TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models][packed]") {
-    LanguageModel model(config_of("gpt2"), Rng(1));
-    tests::pack_weights(model);
-    CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table));
-    CHECK(autograd::is_packed(model.output.table));
-}
-
-TEST_CASE("packed models: a classifier computes in the precision that it was packed for",
-          "[models][packed]") {
-    Classifier model(with_classes(config_of("bert"), 3), Rng(1));
-    model.config.block.precision = Precision::bf16;
-    tests::pack_weights(model);
-    CHECK(model.backbone.encoder.layers[0].feed_forward.linear1.weight->memory()->form.precision ==
-          Precision::bf16);
-    CHECK(model(drawn(1, 3), Mode::eval()).shape() == autograd::Shape{1, 3});
-}
-
 TEST_CASE("packed models: the other precision, training, cloning and saving throw",
           "[models][packed][errors]") {
     LanguageModel model(config_of("llama"), Rng(1));
@@ -178,22 +158,27 @@ TEST_CASE("packed models: the other precision, training, cloning and saving thro
     CHECK(nn::parameters(model)[0].tensor.needs_grad() == false);
 }
 
-TEST_CASE("packed models: translators and classifiers too", "[models][packed]") {
-    for (const std::string& kind : kKinds)
-        for (const Precision p : kBoth) {
-            INFO(kind);
-            Transformer model = stirred(Transformer(small(kind), Rng(1)), p);
-            const Tokens src = padded(sentences({4, 7, 2}, 3));
-            const auto written = [&] {
-                std::vector<Ids> all;
-                for (const Hypothesis& h : greedy(*model.start(src), 12))
-                    all.push_back(h.ids);
-                return all;
-            };
-            const auto expected = written();
-            const Tensor logits = model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval());
-            tests::pack_weights(model);
-            CHECK(written() == expected);
-            CHECK(same_bits(model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval()), logits));
-        }
+TEST_CASE("packed models: of every kind, the same logits, and the same is written", "[models][packed]") {
+    for (const Precision p : kBoth)
+        for_each_model(
+            [&](const std::string& name, const auto& given) {
+                INFO(name << ", " << autograd::kPrecisionNames[int(p)]);
+                const auto model = stirred(nn::clone(given), p);
+                const Sentences s = sentences({4, 4, 4}, 3);
+                const auto written = [&]() -> std::string {
+                    if constexpr (requires { model.start(Tokens()); })
+                        return decoded(model, s, 5, true);
+                    else
+                        return "";
+                };
+                const Tensor logits = answers(model, s);
+                const std::string before = written();
+                tests::pack_weights(model);
+                CHECK(same_bits(answers(model, s), logits));
+                CHECK(written() == before);
+                if constexpr (std::is_same_v<decltype(model), const LanguageModel>)
+                    CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table) ==
+                          model.config.tied);  // tied weights stay tied, and are packed once
+            },
+            [&](Config& c) { c.block.precision = p; });
 }

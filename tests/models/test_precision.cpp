@@ -76,34 +76,29 @@ const Ids kOne = {7, 9, 4}, kOther = {5, 4, 6};
 
 }  // namespace
 
-TEST_CASE("precision: a training step of a translation model", "[models][bf16]") {
-    const std::string kind = GENERATE(from_range(kKinds));
-    INFO(kind);
-    check_products([&](Precision p) {
-        const auto model = in_precision<Transformer>(small(kind), p);
-        train(model, 1, 3, 2);
-        const Tokens src = padded({kOne, kOther}), tgt = framed({kOther, kOne});
-        model.loss(src, tgt.slice(0, 4), tgt.slice(1, 5), Mode::train(Rng(3))).backward();
-    });
-}
-
-TEST_CASE("precision: a training step of the models with one stack", "[models][bf16][lm][mlm][classifier]") {
-    const std::string kind = GENERATE(from_range(kStacks));
-    INFO(kind);
-    check_products([&](Precision p) {
-        const auto model = in_precision<LanguageModel>(small_stack(kind), p);
-        train(model, 1, 3, 2);
-        const Tokens text = framed({kOne, kOther});
-        model.loss(text.slice(0, 4), text.slice(1, 5), Mode::train(Rng(3))).backward();
-    });
-    check_products(
-        [&](Precision p) { train(in_precision<MaskedLanguageModel>(small_stack(kind), p), 1, 3, 2); });
-    Config config = with_classes(small_stack(kind), 2, Pooling::first);
-    check_products([&](Precision p) { train(in_precision<Classifier>(config, p), 1, 3, 2); });
-    // The mean over a text is a product with constants, one for each text, forward and backward.
-    config.pooling = Pooling::mean;
-    const Calls mean = calls_of([&] { train(in_precision<Classifier>(config, Precision::bf16), 1, 3, 2); });
-    CHECK(mean.float32 == 3 + 3);
+TEST_CASE("precision: a training step", "[models][bf16][lm][mlm][classifier]") {
+    const auto step = []<class Model>(const Config& config) {
+        check_products([&](Precision p) {
+            const auto model = in_precision<Model>(config, p);
+            train(model, 1, 3, 2);
+            loss_of(model, example_of(model, {kOne, kOther}, Rng(1)), Mode::train(Rng(3))).backward();
+        });
+    };
+    for (const std::string& kind : kKinds) {
+        INFO(kind);
+        step.template operator()<Transformer>(small(kind));
+    }
+    for (const std::string& kind : kStacks) {
+        INFO(kind);
+        step.template operator()<LanguageModel>(small_stack(kind));
+        step.template operator()<MaskedLanguageModel>(small_stack(kind));
+        step.template operator()<Classifier>(with_classes(small_stack(kind), 2, Pooling::first));
+        // The mean over a text is a product with constants, one for each text, forward and backward.
+        const Config config = with_classes(small_stack(kind), 2, Pooling::mean);
+        const Calls mean =
+            calls_of([&] { train(in_precision<Classifier>(config, Precision::bf16), 1, 3, 2); });
+        CHECK(mean.float32 == 3 + 3);
+    }
 }
 
 TEST_CASE("precision: decoding", "[models][bf16][decoding][lm]") {

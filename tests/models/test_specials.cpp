@@ -1,9 +1,7 @@
 // The special ids of other vocabularies: which one starts a sentence, which ones end it, and which are never
 // generated.
-#include "models/decoding/decoding.h"
 #include "tests/catch.h"
-#include "tests/models/hand_made.h"
-#include "tests/models/small.h"
+#include "tests/models/steppers.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -104,81 +102,6 @@ TEST_CASE("specials: a Transformer begins at the start of its configuration",
     CHECK(greedy(*model.start(Tokens(1, 2, {4, 0})), 5).at(0).ids == found.at(1).ids);
     for (const Hypothesis& h : found)
         CHECK_FALSE((contains(h.ids, 0) || contains(h.ids, 10)));
-}
-
-// ------------------------------------------------------------------------------- any model, any search
-
-namespace {
-
-double log_probability(const Tensor& logits, int64_t t, int32_t id) {
-    return static_cast<double>(row(autograd::log_softmax(logits), 0, t)[static_cast<std::size_t>(id)]);
-}
-
-}  // namespace
-
-TEST_CASE("decoding: beam search on a language model", "[models][lm][decoding]") {
-    Config c = small_stack("gpt2", 7);
-    c.specials = gpt2_like(7);
-    LanguageModel model(c, Rng(4));
-    stir(model);
-    const Sentences texts = {{0, 3, 2}, {5, 1, 1}};
-    const auto prompts = [&] { return Tokens(2, 3, {0, 3, 2, 5, 1, 1}); };
-    // Exhaustive: all texts of up to three tokens after the prompt.
-    for (std::size_t b = 0; b < 2; ++b) {
-        const auto found =
-            beam_search(*model.start(prompts()), {.beam = 300, .n_best = 40, .alpha = 0, .max_tokens = 3})
-                .at(b);
-        std::vector<double> expected;
-        for (int32_t i = 0; i < 7; ++i)
-            for (int32_t j = 0; j < (i == 6 ? 1 : 7); ++j)
-                for (int32_t k = 0; k < (i == 6 || j == 6 ? 1 : 7); ++k) {
-                    Ids text = texts[b];
-                    for (const int32_t id : {i, j, k})
-                        text.push_back(id);
-                    const Tensor logits = model(Tokens(1, 6, text), Mode::eval());
-                    double sum = log_probability(logits, 2, i);
-                    if (i != 6)
-                        sum += log_probability(logits, 3, j);
-                    if (i != 6 && j != 6)
-                        sum += log_probability(logits, 4, k);
-                    if (i == 6 || j == 6 || k == 6)
-                        expected.push_back(sum);
-                }
-        std::sort(expected.rbegin(), expected.rend());
-        REQUIRE(found.size() == 40);
-        for (std::size_t n = 0; n < 40; ++n) {
-            CHECK(found[n].finished);
-            CHECK(found[n].log_probability == Approx(expected[n]).margin(1e-5));
-        }
-    }
-    const std::vector<Hypothesis> greedily = greedy(*model.start(prompts()), 10);
-    for (std::size_t b = 0; b < 2; ++b)
-        CHECK(beam_search(*model.start(prompts()), {.beam = 1, .max_tokens = 10}).at(b).at(0).ids ==
-              greedily.at(b).ids);
-    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 0, {})), 5); }), "at least one token"));
-    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 41, Ids(41, 1))), 5); }), "a prompt of 41"));
-}
-
-TEST_CASE("decoding: sampling from a Transformer", "[models][decoding]") {
-    Transformer model(small("paper"), Rng(5));
-    stir(model);
-    const Sentences sources = sentences({4, 2}, 6);
-    const Rng rng(7);
-    const Sentences found = generate(*model.start(padded(sources)), rng, {.max_tokens = 12});
-    for (std::size_t b = 0; b < 2; ++b) {  // the plain loop over whole passes
-        Ids read = {kSos};
-        for (uint64_t i = 0; i < 12; ++i) {
-            const Tensor logits = model(padded({sources[b]}), padded({read}), Mode::eval());
-            const std::vector<Real> last = row(logits, 0, static_cast<int64_t>(i));
-            const int32_t id = sample(last.data(), 11, rng.fork(b).uniform(i), {.never = {kPad, kSos}});
-            if (id == kEos)
-                break;
-            read.push_back(id);
-        }
-        CHECK(found.at(b) == Ids(read.begin() + 1, read.end()));
-    }
-    CHECK(generate(*model.start(padded(sources)), rng, {.sampling = {.temperature = 0}, .max_tokens = 12})
-              .at(0) == greedy(*model.start(padded(sources)), 12).at(0).ids);
 }
 
 TEST_CASE("decoding: a translation can begin with a prompt", "[models][decoding]") {

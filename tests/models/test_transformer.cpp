@@ -1,9 +1,10 @@
-// The whole model: shapes, small and odd sizes, the first loss, evaluation, and errors.
+// Models of every kind: evaluation and training, initial values, losses, odd sizes, and errors.
 #include "models/families/transformer.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "models/decoding/decoding.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -13,86 +14,63 @@ using namespace tests;      // NOLINT
 
 using autograd::Tokens;
 
-TEST_CASE("transformer: the shapes that the tutorials print", "[models]") {
-    const autograd::NoGrad no_grad;
-    Config c = preset("summary");
-    c.src_vocabulary = 100;
-    c.vocabulary = 120;
-    c.n_layers = c.n_decoder_layers = 1;
-    const Transformer model(c, Rng(1));
-    const Tokens src = padded(sentences({10, 10}, 1, 100)), tgt = padded(sentences({9, 9}, 2, 120));
-    CHECK(model.src_embedding(src, Mode::eval()).shape() == Shape({2, 10, 512}));
-    nn::Probe seen;
-    const Tensor memory = model.encode(src, Mode::eval(&seen));
-    CHECK(memory.shape() == Shape({2, 10, 512}));
-    const Tensor logits = model.decode(tgt, memory, Mask::padding(src), Mode::eval(&seen));
-    CHECK(logits.shape() == Shape({2, 9, 120}));
-    const DecoderLayer& layer = model.decoder.layers[0];
-    CHECK(seen.of(model.encoder.layers[0].self_attention).shape() == Shape({2, 8, 10, 10}));
-    CHECK(seen.of(layer.self_attention).shape() == Shape({2, 8, 9, 9}));
-    CHECK(seen.of(layer.cross_attention).shape() == Shape({2, 8, 9, 10}));
-    CHECK(same_bits(seen.of(model.encoder.layers[0]), memory));  // no norm after the last layer
-    CHECK(same_bits(model.output(seen.of(layer)), logits));
-    CHECK(same_bits(model(src, tgt, Mode::eval()), logits));
+namespace {
+
+const Mode kEval = Mode::eval();
+
+template <class Model>
+constexpr bool kIsTranslator = std::is_same_v<std::decay_t<Model>, Transformer>;
+
+}  // namespace
+
+TEST_CASE("models: two evaluations are identical, as are those of a clone; two training steps are not",
+          "[models]") {
+    for_each_model([](const std::string& name, const auto& model) {
+        INFO(name);
+        const Example e = {padded(sentences({5, 2}, 1)), padded(sentences({3, 4}, 2))};
+        const auto logits = [&](const Mode& mode) { return logits_of(model, e, mode); };
+        const Tensor first = logits(kEval), one = logits(Mode::train(Rng(1)));
+        CHECK(same_bits(first, logits(kEval)));
+        CHECK(same_bits(one, logits(Mode::train(Rng(1)))));
+        const DropoutRates& p = model.config.block.dropout;
+        const bool drops = p.embeddings + p.sublayers + p.feed_forward + p.attention > 0;
+        CHECK(same_bits(one, first) == !drops);
+        CHECK(same_bits(one, logits(Mode::train(Rng(2)))) == !drops);
+        const auto copy = nn::clone(model);
+        CHECK(same_bits(logits_of(copy, e, kEval), first));
+        stir(model, 8);
+        CHECK(same_bits(logits_of(copy, e, kEval), first));
+        CHECK_FALSE(same_bits(logits(kEval), first));
+    });
 }
 
-TEST_CASE("transformer: a probe sees the weights of every layer, and changes no bit", "[models]") {
-    for (const std::string& kind : kKinds) {
-        INFO(kind);
-        const Transformer model(small(kind), Rng(1));
-        const Tokens src = padded(sentences({5, 2}, 1)), tgt = padded(sentences({3, 4}, 2));
-        nn::Probe seen;
-        const Tensor with = model(src, tgt, Mode::eval(&seen));
-        CHECK(same_bits(with, model(src, tgt, Mode::eval())));
-        const std::vector<DecoderLayer>& layers = model.decoder.layers;
-        CHECK_FALSE(same_bits(seen.of(layers[0].cross_attention), seen.of(layers[1].cross_attention)));
-        for (const DecoderLayer& layer : layers) {
-            const Tensor& w = seen.of(layer.cross_attention);
-            CHECK(w.shape() == Shape({2, 3, 4, 5}));
-            CHECK(worst_error(autograd::sum(w, {3}), Tensor::full({2, 3, 4}, 1)) < 1e-5);
-            for (int64_t i = 60; i < 120; ++i)  // sentence 1 has two source tokens
-                CHECK((w.data()[i] == 0) == (i % 5 >= 2));
+TEST_CASE("models: each dropout has its own random stream", "[models]") {
+    std::vector<uint64_t> all;
+    const auto add = [&](const auto& layers) {
+        for (const auto& l : layers) {
+            all.insert(all.end(), {l.self_attention.dropout.stream, l.feed_forward.dropout.stream,
+                                   l.residual1.dropout.stream, l.residual2.dropout.stream});
+            if constexpr (requires { l.cross_attention; })
+                all.insert(all.end(), {l.cross_attention.dropout.stream, l.residual3.dropout.stream});
         }
-        for (const DecoderLayer& layer : layers) {
-            const Tensor& w = seen.of(layer.self_attention);
-            for (int64_t i = 0; i < w.numel(); ++i)
-                if (i % 4 > i / 4 % 4)
-                    CHECK(w.data()[i] == 0);  // the future
-        }
-    }
-}
-
-TEST_CASE("transformer: two evaluations are identical, two training steps are not", "[models]") {
-    for (const char* kind : {"paper", "article", "blog", "prenorm"}) {
-        INFO(kind);
-        const Transformer model(small(kind), Rng(1));
-        const Tokens src = padded(sentences({5, 2}, 1)), tgt = padded(sentences({3, 4}, 2));
-        const Tensor first = model(src, tgt, Mode::eval());
-        const Tensor one = model(src, tgt, Mode::train(Rng(1).fork(1)));
-        CHECK(same_bits(first, model(src, tgt, Mode::eval())));
-        CHECK(same_bits(one, model(src, tgt, Mode::train(Rng(1).fork(1)))));
-        CHECK_FALSE(same_bits(one, model(src, tgt, Mode::train(Rng(1).fork(2)))));
-        CHECK_FALSE(same_bits(one, first));
-    }
-    const Transformer plain(small("notebook"), Rng(1));  // no dropout at all
-    const Tokens src = padded(sentences({5, 2}, 1)), tgt = padded(sentences({3, 4}, 2));
-    CHECK(same_bits(plain(src, tgt, Mode::eval()), plain(src, tgt, Mode::train(Rng(1)))));
-}
-
-TEST_CASE("transformer: each dropout has its own random stream", "[models]") {
+    };
+    const auto check_different = [&](std::size_t count) {
+        REQUIRE(all.size() == count);
+        std::sort(all.begin(), all.end());
+        CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+    };
     const Transformer m(small("paper"), Rng(1));
-    std::vector<uint64_t> all = {m.src_embedding.dropout.stream, m.tgt_embedding.dropout.stream};
-    for (const EncoderLayer& l : m.encoder.layers)
-        all.insert(all.end(), {l.self_attention.dropout.stream, l.feed_forward.dropout.stream,
-                               l.residual1.dropout.stream, l.residual2.dropout.stream});
-    for (const DecoderLayer& l : m.decoder.layers)
-        all.insert(all.end(), {l.self_attention.dropout.stream, l.cross_attention.dropout.stream,
-                               l.feed_forward.dropout.stream, l.residual1.dropout.stream,
-                               l.residual2.dropout.stream, l.residual3.dropout.stream});
-    REQUIRE(all.size() == 2 + 2 * 4 + 2 * 6);
-    std::sort(all.begin(), all.end());
-    CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+    all = {m.src_embedding.dropout.stream, m.tgt_embedding.dropout.stream};
+    add(m.encoder.layers);
+    add(m.decoder.layers);
+    check_different(2 + 2 * 4 + 2 * 6);
+    const Classifier c(with_classes(small_stack("bert"), 3), Rng(1));
+    all = {c.backbone.embedding.dropout.stream, c.dropout.stream};
+    add(c.backbone.encoder.layers);
+    check_different(2 + 2 * 4);
 }
+
+// ---- Initial values
 
 TEST_CASE("transformer: layers and matrices have different initial values", "[models]") {
     const Transformer m(small("blog"), Rng(1));
@@ -105,120 +83,163 @@ TEST_CASE("transformer: layers and matrices have different initial values", "[mo
             }
 }
 
-TEST_CASE("transformer: batch 1, length 1, one head, no layers", "[models]") {
-    for (const std::string& kind : kKinds) {
-        INFO(kind);
-        Config c = small(kind);
-        for (const int64_t heads : {1, 12}) {
-            c.block.n_heads = heads;
-            const Transformer model(c, Rng(1));
-            const Tensor logits = model(padded({{4}}), padded({{1}}), Mode::eval());
-            CHECK(logits.shape() == Shape({1, 1, 11}));
-            CHECK(same_bits(logits, logits));  // numbers
-            const Tensor loss = teacher_forced_loss(model, padded({{4}}), framed({{5}}), Mode::train(Rng(2)));
-            loss.backward();
-            CHECK(loss.item() > 0);
+TEST_CASE("language model: GPT-2 begins with the published initial values", "[models][lm][init]") {
+    Config c = sized(gpt2(), {300, 64, 64, 4, 256, 8});
+    c.specials = {};  // and none of its 50257 ids
+    const LanguageModel model(c, Rng(3));
+    for (const nn::NamedParameter& p : nn::parameters(model)) {
+        INFO(p.name);
+        double square = 0;
+        for (const double x : doubles(p.tensor))
+            square += x * x;
+        const double n = static_cast<double>(p.tensor.numel()), deviation = std::sqrt(square / n);
+        if (p.tensor.rank() == 1) {
+            CHECK(same_bits(p.tensor, Tensor::full(p.tensor.shape(), contains(p.name, "gain") ? 1 : 0)));
+        } else {
+            const bool residual = contains(p.name, "out_proj") || contains(p.name, "linear2");
+            CHECK(deviation == Approx(residual ? 0.005 : 0.02).epsilon(5 / std::sqrt(2 * n)));  // 0.02 / √16
         }
-        c.n_layers = c.n_decoder_layers = 0;
-        const Transformer empty(c, Rng(1));
-        const Tensor logits = empty(padded({{4, 5}}), padded({{1}}), Mode::eval());
-        CHECK(same_bits(logits, logits));
     }
+    // Small logits: at first, all tokens are about equally probable.
+    const Tensor loss = next_token_loss(model, framed(sentences({40, 30}, 4, 300)), kEval);
+    CHECK(static_cast<double>(loss.item()) == Approx(std::log(300.0)).margin(0.05));
 }
 
-// The last norm's output has variance 1, so the variance s² of the logits is d_model times that of the
-// output's weights, and the first loss is about ln V + s²/2. (Also if the embeddings are these weights: only
-// the input is scaled by √d_model.)
-TEST_CASE("transformer: the first loss is near ln V, as the initial values imply", "[models]") {
-    struct Row {
-        const char* preset;
-        nn::Init init;
-        double variance;
-    };
-    const double v = 200, d = 64;
-    for (const Row& r :
-         {Row{"article", nn::Init::xavier, 2 * d / (d + v)}, Row{"blog", nn::Init::xavier, 2 * d / (d + v)},
-          Row{"notebook", nn::Init::xavier, 2 * d / (d + v)}, Row{"article", nn::Init::pytorch, 1.0 / 3},
-          Row{"article", nn::Init::normal, 1}, Row{"paper", nn::Init::xavier, 1},
-          Row{"prenorm", nn::Init::xavier, 1}}) {
-        Config c = preset(r.preset);
-        c.src_vocabulary = c.vocabulary = static_cast<int64_t>(v);
-        c.block.d_model = static_cast<int64_t>(d);
-        c.block.n_heads = 4;
-        c.block.d_ff = 128;
-        c.n_layers = c.n_decoder_layers = 2;
-        c.block.init = r.init;
-        const Transformer model(c, Rng(3));
-        const std::vector<int> lengths(16, 12);
-        const Tensor loss = teacher_forced_loss(model, padded(sentences(lengths, 4, 200)),
-                                                framed(sentences(lengths, 5, 200)), Mode::eval());
-        INFO(r.preset);
-        CHECK(static_cast<double>(loss.item()) == Approx(std::log(v) + r.variance / 2).margin(0.2));
-    }
-}
+// ---- Losses
 
 // `loss` is written apart from operator(): no mask may be in one of them alone.
 TEST_CASE("transformer: the loss that trains is that of the logits", "[models]") {
-    const Tokens src = padded(sentences({5, 2, 7}, 1)), tgt = framed(sentences({3, 6, 1}, 2));
-    const Tokens read = tgt.slice(0, tgt.length() - 1), said = tgt.slice(1, tgt.length());
-    const autograd::CrossEntropyOptions options = {.label_smoothing = Real(0.1)};
-    const auto check = [&](const Tensor& loss, const Tensor& logits) {
-        const Tensor expected = autograd::cross_entropy(logits, said, options);
-        CHECK(static_cast<double>(loss.item()) == Approx(static_cast<double>(expected.item())).epsilon(1e-5));
-    };
-    for (const Mode& mode : {Mode::eval(), Mode::train(Rng(3))}) {
-        for (const std::string& kind : kKinds) {
-            INFO(kind);
-            const Transformer model(small(kind), Rng(1));
-            check(model.loss(src, read, said, mode, options), model(src, read, mode));
+    for_each_model([](const std::string& name, const auto& model) {
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        const Example e = example_of(model, sentences({5, 2, 7}, 1), Rng(3));
+        const Real smoothing = model.kKind == Kind::masked ? Real(0) : Real(0.1);
+        for (const Mode& mode : {kEval, Mode::train(Rng(3))}) {
+            INFO(name);
+            const Tensor whole =
+                autograd::cross_entropy(logits_of(model, e, mode), e.targets, {.label_smoothing = smoothing});
+            whole.backward();
+            const std::vector<Real> wanted = take_gradients(parameters);
+            const Tensor loss = loss_of(model, e, mode, {.label_smoothing = smoothing});
+            loss.backward();
+            CHECK(worst_error(loss, whole) < 1e-5);
+            CHECK(worst_error(take_gradients(parameters), wanted) < 1e-5);
         }
-        for (const std::string& kind : kStacks) {
-            INFO("language model, " << kind);
-            const LanguageModel model(small_stack(kind), Rng(1));
-            check(model.loss(read, said, mode, options), model(read, mode));
-        }
-    }
+    });
+    const MaskedLanguageModel m(small_stack("bert"), Rng(1));
+    const Tokens ids = padded({{4, 5, 6}, {7}});
+    CHECK(contains(error_of([&] { m.loss(ids, ids.slice(0, 2), kEval); }),
+                   "each of the 2 x 3 ids needs a target, or padding: got 2 x 2"));
+    CHECK(contains(error_of([&] { m.logits_at(ids, {6}, kEval); }), "6"));
 }
 
 TEST_CASE("models: padding is not part of the loss, whatever options are set", "[models]") {
-    const Tokens src = padded(sentences({4, 2}, 1)), tgt = framed(sentences({5, 2}, 2));
-    const Tokens read = tgt.slice(0, tgt.length() - 1), predicted = tgt.slice(1, tgt.length());
-    const Tokens unpadded(predicted.batch(), predicted.length(), predicted.ids());
-    const autograd::CrossEntropyOptions smoothed = {.label_smoothing = Real(0.1)};
-    const autograd::CrossEntropyOptions named = {.ignore = kPad, .label_smoothing = Real(0.1)};
-    const auto check = [&](const auto& loss) {
-        CHECK(same_bits(loss(predicted, smoothed), loss(unpadded, named)));
-        CHECK(!same_bits(loss(unpadded, smoothed), loss(unpadded, named)));
+    const autograd::CrossEntropyOptions smoothed = {.label_smoothing = Real(0.1)},
+                                        named = {.ignore = kPad, .label_smoothing = Real(0.1)};
+    const auto check = [&](const auto& model) {
+        const Example e = example_of(model, sentences({5, 2}, 2));
+        Example unpadded = e;
+        unpadded.targets = Tokens(e.targets.batch(), e.targets.length(), e.targets.ids());
+        const Tensor loss = loss_of(model, e, kEval, smoothed);
+        CHECK(same_bits(loss, loss_of(model, unpadded, kEval, named)));
+        CHECK(!same_bits(loss, loss_of(model, unpadded, kEval, smoothed)));
     };
-    const Transformer transformer(small("paper"), Rng(1));
-    check([&](const Tokens& targets, const autograd::CrossEntropyOptions& o) {
-        return transformer.loss(src, read, targets, Mode::eval(), o);
-    });
-    const LanguageModel language(small_stack("gpt2"), Rng(1));
-    check([&](const Tokens& targets, const autograd::CrossEntropyOptions& o) {
-        return language.loss(read, targets, Mode::eval(), o);
-    });
+    check(Transformer(small("paper"), Rng(1)));
+    check(LanguageModel(small_stack("gpt2"), Rng(1)));
 }
 
-TEST_CASE("transformer: a sentence that is too long, an id that is too large", "[models]") {
-    Config c = small("paper");
-    c.max_length = 4;
-    const Transformer model(c, Rng(1));
-    const Tokens fits = padded(sentences({4, 2}, 1)), longer = padded(sentences({5, 2}, 1));
-    CHECK(error_of([&] { model(fits, fits, Mode::eval()); }) == "");
-    CHECK(contains(error_of([&] { model(longer, fits, Mode::eval()); }), "length of 4"));
-    CHECK(contains(error_of([&] { model(fits, longer, Mode::eval()); }), "length of 4"));
-    CHECK(contains(error_of([&] { model.encode(longer, Mode::eval()); }), "length of 4"));
-
-    const Tokens wrong = padded({{4, 5}, {4, 11}});
-    for (const std::string& error : {error_of([&] { model(wrong, fits, Mode::eval()); }),
-                                     error_of([&] { model(fits, wrong, Mode::eval()); })}) {
-        CHECK(contains(error, "id 11"));
-        CHECK(contains(error, "row 1, position 1"));
-        CHECK(contains(error, "vocabulary of 11"));
+TEST_CASE("models: each kind learns, and each part of today's block by itself", "[models]") {
+    // By how much the loss falls.
+    const auto falls = [](const auto& model, int steps, int batch) {
+        const std::vector<Real> losses = train(model, steps, batch, 3);
+        const std::size_t last = losses.size() - 1;
+        return (losses[0] + losses[1] - losses[last - 1] - losses[last]) / 2;
+    };
+    for (const Preset& p : presets()) {
+        INFO(p.name);
+        const Transformer m(small(p.name), Rng(2));
+        CHECK(falls(m, 30, 4) > 0);
+        CHECK(greedy(*m.start(padded({{4, 5, 6}, {7}})), 5).size() == 2);
     }
-    const Tensor logits = model(fits, padded({{4, 5}, {4, 5}}), Mode::eval());
-    CHECK(contains(error_of([&] { autograd::cross_entropy(logits, wrong, {.ignore = kPad}); }), "11"));
-    CHECK(error_of([&] { model(fits, padded({{4}}), Mode::eval()); }) != "");  // another batch
-    CHECK(error_of([&] { model(Tokens(1, 3, {4, 0, 5}, 0), padded({{4}}), Mode::eval()); }) != "");
+    for (const std::string& kind : kAlone) {
+        INFO(kind);
+        CHECK(falls(LanguageModel(small_stack(kind), Rng(2)), 40, 4) > Real(0.25));
+    }
+    const auto learner = [](const char* kind) {
+        Config c = small_stack(kind, 8);
+        c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
+        c.block.dropout = {.embeddings = 0, .sublayers = 0};
+        return c;
+    };
+    CHECK(falls(LanguageModel(learner("gpt2"), Rng(4)), 60, 8) > Real(0.4));
+    const Config c = learner("bert");
+    CHECK(falls(MaskedLanguageModel(c, Rng(4)), 60, 12) > Real(0.4));
+    for (const Pooling pooling : {Pooling::mean, Pooling::first})
+        CHECK(falls(Classifier(with_classes(c, 2, pooling), Rng(4)), 60, 12) > Real(0.25));
+}
+
+// ---- Odd sizes, and errors
+
+TEST_CASE("models: batch 1, length 1, one head or heads of one number, no layers, no sentence", "[models]") {
+    for (const int64_t heads : {1, 12})
+        for (const int64_t layers : {0, 1})
+            for_each_model(
+                [](const std::string& name, const auto& model) {
+                    INFO(name);
+                    const Example one = example_of(model, {{4}}, Rng(6));
+                    const Tensor logits = logits_of(model, {padded({{4}}), padded({{4}})}, kEval);
+                    CHECK(logits.numel() == (model.kKind == Kind::classifier ? 3 : 11));
+                    CHECK(same_bits(logits, logits));  // numbers
+                    if (one.targets.count("test", 11, kPad) > 0) {
+                        const Tensor loss = loss_of(model, one, Mode::train(Rng(2)));
+                        loss.backward();
+                        CHECK(loss.item() > 0);
+                    }
+                    if constexpr (!kIsTranslator<decltype(model)>)
+                        CHECK(logits_of(model, {{}, Tokens(0, 2, {})}, kEval).size(0) == 0);
+                },
+                [&](Config& c) {
+                    c.max_length = 2;
+                    c.n_layers = c.n_decoder_layers = layers;
+                    if (c.block.positions != nn::Positions::rotary)
+                        c.block.n_heads = heads;
+                });
+}
+
+TEST_CASE("models: a text that is too long or empty, an id that is too large, padding within", "[models]") {
+    for_each_model(
+        [](const std::string& name, const auto& model) {
+            INFO(name);
+            const Tokens fits = padded(sentences({4, 2}, 1)), wrong = padded({{4, 5}, {4, 11}});
+            const auto error = [&](const Tokens& src, const Tokens& ids) {
+                return error_of([&] { logits_of(model, {src, ids}, kEval); });
+            };
+            CHECK(error(fits, fits) == "");
+            const auto refused = [&](const Tokens& src, const Tokens& ids, const std::string& part) {
+                const std::string found = error(src, ids);
+                INFO(found);
+                CHECK((found != "" && contains(found, part)));
+            };
+            const auto check_text = [&](const auto& refused_as) {
+                refused_as(padded(sentences({5, 2}, 1)), "length of 4");
+                refused_as(wrong, "id 11");
+                refused_as(wrong, "row 1, position 1");
+                refused_as(wrong, "vocabulary of 11");
+                refused_as(Tokens(2, 3, {4, 0, 5, 4, 5, 6}, 0), "");
+            };
+            check_text([&](const Tokens& ids, const std::string& part) { refused(fits, ids, part); });
+            const std::string empty = "sequence 1 of the batch is empty";
+            if constexpr (kIsTranslator<decltype(model)>) {
+                check_text([&](const Tokens& src, const std::string& part) { refused(src, fits, part); });
+                refused(fits, padded({{4}}), "");  // another batch
+                refused(padded({{4}, {}}), fits, empty);
+                const Example e = {padded({{4}, {}}), fits, fits};
+                CHECK(contains(error_of([&] { loss_of(model, e, kEval); }), empty));
+                CHECK(contains(error_of([&] { model.encode(e.src, kEval); }), empty));
+                CHECK(contains(error_of([&] { model.start(e.src); }), empty));
+            } else if (model.kKind != Kind::causal) {
+                refused({}, padded({{4}, {}}), empty);
+                refused({}, Tokens(2, 0, {}), "sequence 0 of the batch is empty");
+            }
+        },
+        [](Config& c) { c.max_length = 4; });
 }

@@ -1,8 +1,6 @@
 // A Writer continues texts: with characters, and with the tokens of a folder from Hugging Face.
 #include "models/writer.h"
 
-#include "models/presets.h"
-#include "models/saved.h"
 #include "models/text/learn_tokenizer.h"
 #include "models/text/tokenizer/steps.h"
 #include "tests/catch.h"
@@ -90,11 +88,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
     const std::string run = folder / "run";
     const auto characters = text::learn_characters({"abcd"});
-    Config config = gpt2();
-    config.vocabulary = characters.size();
-    config.n_layers = 1;
-    config.specials = {};
-    const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
+    const Writer of_characters = {LanguageModel(small_stack("gpt2", characters.size()), Rng(1)), characters};
     save(run, of_characters.model, of_characters.config());
     characters.save(run);
     CHECK(packed_in(Writer::load(run, {.packed = true, .precision = Precision::bf16})) == Precision::bf16);
@@ -183,16 +177,22 @@ TEST_CASE("writer: characters", "[models][writer]") {
 }
 
 TEST_CASE("writer: a line ends where the model's positions end, and a text goes on", "[models][writer]") {
-    const auto characters = text::learn_characters({"abc"}), of_lines = text::learn_characters({"abc"}, true);
     Config c = small_stack("gpt2");
-    c.vocabulary = characters.size();
     c.max_length = 10;
-    const WritingOptions endless = {.sampling = {.temperature = 2, .never = {kEos}}, .max_tokens = 30};
-    // <sos> a b take three positions; the last character that is written takes none.
-    const Writer lines = {LanguageModel(c, Rng(1)), of_lines, true};
-    CHECK(lines("ab", endless).size() == 8);
-    const Writer text = {LanguageModel(c, Rng(1)), characters, false};
-    CHECK(text("ab", endless).size() == 30);
+    for (const bool lines : {false, true}) {
+        const auto tokenizer = text::learn_characters({"abc"}, lines);
+        c.vocabulary = tokenizer.size() + 1;
+        c.specials.start = static_cast<int32_t>(tokenizer.size());  // not in the tokenizer
+        const WritingOptions endless = {.sampling = {.temperature = 2, .never = {kEos, c.specials.start}},
+                                        .max_tokens = 30};
+        const Writer w = {LanguageModel(c, Rng(1)), tokenizer, lines};
+        // <sos> a b take three positions; the last character that is written takes none.
+        CHECK(w("ab", endless).size() == (lines ? 8 : 30));
+        if (!lines) {
+            REQUIRE(w.encode("") == Ids{c.specials.start});
+            CHECK_NOTHROW(w("", {.max_tokens = 3}));
+        }
+    }
 }
 
 TEST_CASE("writer: folders that do not fit together", "[models][writer]") {
@@ -226,14 +226,4 @@ TEST_CASE("writer: a tokenizer with token types that the model lacks", "[models]
                                                            ": the tokenizer gives a text the token type " +
                                                            type + ", the model has 2 from 0 on");
     }
-}
-
-TEST_CASE("writer: a text may begin with a token that is not in the tokenizer", "[models][writer]") {
-    models::Config c = small_stack("gpt2");
-    const text::Tokenizer tokenizer = text::learn_characters({"abc\n"}, false);
-    c.vocabulary = tokenizer.size() + 1;
-    c.specials.start = static_cast<int32_t>(tokenizer.size());
-    const Writer w = {LanguageModel(c, Rng(1)), tokenizer, false};
-    REQUIRE(w.encode("") == std::vector<int32_t>{c.specials.start});
-    CHECK_NOTHROW(w("", {.max_tokens = 3}));
 }

@@ -1,4 +1,4 @@
-// Random models of every kind, with every option (models/random_model.h): a few training steps, saved and
+// Random models of every kind, with every option (tests/draw_config.h): a few training steps, saved and
 // resumed, on other instruction sets and numbers of threads, with other padding, decoded with and without the
 // cache, fused and plain.
 //
@@ -19,13 +19,8 @@ namespace {
 class Models {
 public:
     void add(uint64_t seed, const ModelFindings& found) {
-        note(seed, "resumed", found.resumed);
-        note(seed, "machines", found.machines);
-        note(seed, "decoding", found.decoding);
-        note(seed, "padding", found.padding);
-        note(seed, "gradients", found.gradients);
-        note(seed, "memory", found.memory);
-        note(seed, "errors", found.errors);
+        for (const auto& [name, text] : found.wrong)
+            note(seed, name, text);
         decoders_ += found.decodes;
         gradients_ += found.gradients_compared;
         sharp_ += found.n_sharp;

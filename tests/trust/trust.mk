@@ -26,7 +26,7 @@ $(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
 $(OUT)/programs_double: $(call trust_parts,programs) $(OPS_OBJ) $(LIB)
 PEERS_TEXT := $(OBJ)/tests/trust/peers/text.o
 $(OUT)/trust/peers_text: $(PEERS_TEXT) $(LIB)
-$(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OBJ)/tests/trust/models/random_model.o $(OPS_OBJ) $(LIB)
+$(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OPS_OBJ) $(LIB)
 $(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text $(OUT)/trust/peers_tensors:
 	$(link)
 

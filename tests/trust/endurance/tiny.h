@@ -10,13 +10,7 @@
 namespace plaingrad::trust {
 
 inline models::Config tiny(bool dropout) {
-    models::Config c;
-    c.vocabulary = 7;
-    c.max_length = 4;
-    c.n_layers = 1;
-    c.block.d_model = 4;
-    c.block.n_heads = 1;
-    c.block.d_ff = 4;
+    models::Config c = tests::sized({.kind = models::Kind::causal}, {7, 4, 4, 1, 4, 1});
     c.block.dropout = {.embeddings = 0, .sublayers = dropout ? models::Real(0.1) : 0};
     return c;
 }

@@ -8,14 +8,19 @@
 #include "autograd/plain.h"
 #include "autograd/storage.h"
 #include "models/saved.h"
-#include "tests/trust/models/decode.h"
+#include "tests/draw_config.h"
+#include "tests/models/steppers.h"
 
 namespace plaingrad::trust {
+
+using namespace tests;  // NOLINT
+
 namespace {
 
 using autograd::join;
+using autograd::Rng;
 
-constexpr std::size_t kKinds = std::size(kModelKinds);
+constexpr std::size_t kCount = std::size(kModelKinds);
 
 template <class Model>
 class Check {
@@ -25,13 +30,13 @@ public:
           folder_(folder),
           file_(folder + "/model.safetensors"),
           dice_(Rng(seed).fork("model")),
-          config_(Subject<Model>::configuration(dice_)),
+          config_(draw_config(dice_, Model::kKind)),
           stirred_(dice_.chance(0.5)),
           steps_(2 + dice_.below(3)) {}
 
     std::string describe() const {
         std::string text =
-            join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
+            join(kModelKinds[seed_ % kCount], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
         for (const auto& [name, value] : models::hugging_face::fields_of(config_))
             text += "    " + name + " = " + value + '\n';
         return text;
@@ -48,21 +53,21 @@ public:
         compare_plain(model, found);
         const std::vector<Real> trained = train_whole(model);
         const std::string written = write(model);
-        found.padding = compare_padding(model);
-        found.resumed = compare_resumed(trained);
-        for (uint64_t i = 0; i < n_sets && found.machines.empty(); ++i) {
-            const int threads = 1 + static_cast<int>((seed_ / kKinds + 3 * i) % 8);
+        found.wrong["padding"] = compare_padding(model);
+        found.wrong["resumed"] = compare_resumed(trained);
+        for (uint64_t i = 0; i < n_sets && found.wrong["machines"].empty(); ++i) {
+            const int threads = 1 + static_cast<int>((seed_ / kCount + 3 * i) % 8);
             use(sets[i], threads);
             const Model other = fresh();
             if (!same(train_whole(other), trained))
-                found.machines = join("other weights with ", sets[i], ", ", threads, " threads");
+                found.wrong["machines"] = join("other weights with ", sets[i], ", ", threads, " threads");
             else if (write(other) != written)
-                found.machines = join("decodes otherwise with ", sets[i], ", ", threads, " threads");
+                found.wrong["machines"] = join("decodes otherwise with ", sets[i], ", ", threads, " threads");
         }
         use(sets[0], 1);
         found.decodes = kDecodes;
         if (kDecodes && write(model, false) != written)
-            found.decoding = "without the cache it writes something else";
+            found.wrong["decoding"] = "without the cache it writes something else";
         return found;
     }
 
@@ -72,21 +77,24 @@ private:
         autograd::set_thread_count(threads);
     }
 
-    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
-        return tests::same_bits(a, b);
-    }
+    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) { return same_bits(a, b); }
 
     Model fresh() const {
         Model model(config_, Rng(seed_));
         if (stirred_)
-            tests::stir(model, seed_);
+            stir(model, seed_);
         return model;
     }
 
-    auto loss_of(const Model& model) const {
+    auto step_loss(const Model& model) const {
         return [&](const nn::StepPart& at, const nn::Mode& mode) {
             const Sentences s = draw_batch(model, seed_, static_cast<uint64_t>(at.step + 10000 * at.batch));
-            return nn::StepLoss{Subject<Model>::loss(model, s, seed_, mode), std::ssize(s)};
+            Example e = example_of(model, s, mode.rng);
+            e.types = types_for(e.ids, model.config.token_types);
+            const Real smoothing = seed_ % 3 == 0 ? Real(0.125) : Real(0);
+            return nn::StepLoss{
+                loss_of(model, e, mode, {.ignore = models::kPad, .label_smoothing = smoothing}),
+                std::ssize(s)};
         };
     }
 
@@ -96,9 +104,9 @@ private:
         while (training.adam.steps() < end) {
             const int64_t step = training.adam.steps() + 1;
             const nn::StepGradient now =
-                tests::backward(tests::InParts{training.adam.parameters()}, step,
-                                Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)), loss_of(model),
-                                1 + static_cast<int64_t>(seed_ / kKinds % 2));
+                backward(InParts{training.adam.parameters()}, step,
+                         Rng(seed_).fork("dropout").fork(static_cast<uint64_t>(step)), step_loss(model),
+                         1 + static_cast<int64_t>(seed_ / kCount % 2));
             training.adam.step(2e-3 / static_cast<double>(step), now.scale * nn::clip_scale(now.norm, 1));
             losses.push_back(now.loss);
         }
@@ -125,7 +133,7 @@ private:
     // Its number of steps then differs from the others'.
     void freeze(const Model& model, bool frozen) const {
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
-        if (seed_ / kKinds % 2 == 0 && parameters.size() > 1)
+        if (seed_ / kCount % 2 == 0 && parameters.size() > 1)
             Tensor(parameters[seed_ % parameters.size()].tensor).require_grad(!frozen);
     }
 
@@ -167,31 +175,10 @@ private:
         return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());
     }
 
-    // Each sentence alone, and all of them with more padding than they need, against the batch.
     std::string compare_padding(const Model& model) const {
-        const autograd::NoGrad no_grad;
         const Sentences s = draw_batch(model, seed_, 2000);
-        const Tensor batch = Subject<Model>::logits(model, s, 0);
-        const int64_t longest = tests::padded(s).length(), most = Subject<Model>::max_length(model);
-        const Tensor padded =
-            Subject<Model>::logits(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
-        for (std::size_t b = 0; b < s.size(); ++b) {
-            const Tensor alone = Subject<Model>::logits(model, {s[b]}, 0);
-            const int64_t tokens = batch.rank() == 3 ? std::ssize(s[b]) : 0;
-            const std::vector<Real> expected = sentence(alone, 0, tokens);
-            const auto row = static_cast<int64_t>(b);
-            if (!same(sentence(batch, row, tokens), expected))
-                return join("sentence ", b, " in a batch of ", s.size());
-            if (!same(sentence(padded, row, tokens), expected))
-                return join("sentence ", b, " with more padding");
-        }
-        return "";
-    }
-
-    // Logits (B, T, V) of the first `tokens` positions of a sentence; or (B, classes) of a sentence.
-    static std::vector<Real> sentence(const Tensor& logits, int64_t b, int64_t tokens) {
-        const Tensor own = logits[b];
-        return logits.rank() == 3 ? autograd::slice(own, 0, 0, tokens).to_vector() : own.to_vector();
+        const int64_t longest = padded(s).length(), most = model.config.max_length;
+        return changed_by_padding(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
     }
 
     static constexpr bool kDecodes =
@@ -203,10 +190,15 @@ private:
 
     // What it writes, in words; of a model that writes none, the logits of a batch.
     std::string write(const Model& model, bool cached = true) const {
+        Sentences s = draw_batch(model, seed_, 1000);
+        if constexpr (!kDecodes)
+            return bytes_of(answers(model, s).to_vector());
+        else if constexpr (Model::kKind == models::Kind::causal)  // prompts have one length
+            for (Ids& ids : s)
+                ids.resize(std::min(s[0].size(), static_cast<std::size_t>(config_.max_length - 8)),
+                           models::kFirstFreeId);
         if constexpr (kDecodes)
-            return decoded(model, seed_, cached);
-        else
-            return bytes_of(Subject<Model>::logits(model, draw_batch(model, seed_, 3000), 0).to_vector());
+            return decoded(model, s, seed_, cached);
     }
 
     using Gradients = std::vector<std::vector<Real>>;
@@ -215,7 +207,7 @@ private:
         const auto guard = plain ? std::make_unique<autograd::Plain>() : nullptr;
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
         nn::zero_grad(parameters);
-        (loss_of(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss * factor).backward();
+        (step_loss(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss * factor).backward();
         Gradients all;
         for (const nn::NamedParameter& p : parameters)
             all.push_back(p.tensor.has_grad() ? (p.tensor.grad() / factor).to_vector() : std::vector<Real>());
@@ -266,7 +258,7 @@ private:
             for (; samples < until; ++samples)
                 for (const bool form : {false, true})
                     disturb(form ? plain : fused, form, samples, deviation);
-            result.gradients = "";
+            result.wrong["gradients"] = "";
             result.gradients_compared = result.n_sharp = 0;
             for (std::size_t p = 0; p < fused.size(); ++p) {
                 const double found = distance(fused[p], plain[p]), noise = 0x1p-20 * largest,
@@ -274,11 +266,11 @@ private:
                              own = distance(fused[p], std::vector<Real>(fused[p].size()));
                 result.gradients_compared += own > noise;  // others are 0, or as good as that
                 result.n_sharp += own > noise && bound <= 0.01 * own;
-                if (result.gradients.empty() && (!(found <= bound) || !std::isfinite(bound)))
-                    result.gradients = join("the gradient of ", nn::parameters(model)[p].name, " differs by ",
-                                            found, ", bound ", bound);
+                if (result.wrong["gradients"].empty() && (!(found <= bound) || !std::isfinite(bound)))
+                    result.wrong["gradients"] = join("the gradient of ", nn::parameters(model)[p].name,
+                                                     " differs by ", found, ", bound ", bound);
             }
-            if (result.gradients.empty())
+            if (result.wrong["gradients"].empty())
                 break;
         }
     }
@@ -286,7 +278,7 @@ private:
     const uint64_t seed_;
     const std::string folder_, file_;
     Dice dice_;
-    const decltype(Model::config) config_;
+    const models::Config config_;
     const bool stirred_;
     const int64_t steps_;
 };
@@ -294,7 +286,7 @@ private:
 // f(Check<Model>) of the kind that the seed draws.
 template <class F>
 auto with_check(uint64_t seed, const std::string& folder, const F& f) {
-    switch (seed % kKinds) {
+    switch (seed % kCount) {
         case 0:
             return f(Check<models::Transformer>(seed, folder));
         case 1:
@@ -314,11 +306,11 @@ ModelFindings check_model(uint64_t seed, const std::string& folder) {
     try {
         found = with_check(seed, folder, [](auto check) { return check.check(); });
     } catch (const std::exception& error) {
-        found.errors = error.what();
+        found.wrong["errors"] = error.what();
     }
     const int64_t after = autograd::storage_statistics().bytes_in_use;
     if (after != before)
-        found.memory = join(after - before, " bytes are still in use");
+        found.wrong["memory"] = join(after - before, " bytes are still in use");
     return found;
 }
 

@@ -2,24 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <vector>
 
 namespace plaingrad::trust {
 
 inline constexpr const char* kModelKinds[] = {"Transformer", "LanguageModel", "MaskedLanguageModel",
                                               "Classifier"};
 
-// What is wrong, in words; "" if nothing is.
 struct ModelFindings {
-    std::string resumed = {};    // saved, loaded and trained on: other bits than without a stop
-    std::string machines = {};   // other bits with another instruction set or number of threads
-    std::string decoding = {};   // other words or probabilities without the cache
-    std::string padding = {};    // other bits for a sentence alone than in a batch, or with more padding
-    std::string gradients = {};  // fused and plain, beyond the bound
-    std::string memory = {};     // still in use when the model is gone
-    std::string errors = {};     // an error that nobody expected
-
+    // What is wrong, in words; "" if nothing is.
+    std::map<std::string, std::string> wrong = {
+        {"resumed", ""},    // saved, loaded and trained on: other bits than without a stop
+        {"machines", ""},   // other bits with another instruction set or number of threads
+        {"decoding", ""},   // other words or probabilities without the cache
+        {"padding", ""},    // other bits for a sentence alone than in a batch, or with more padding
+        {"gradients", ""},  // fused and plain, beyond the bound
+        {"memory", ""},     // still in use when the model is gone
+        {"errors", ""},     // an error that nobody expected
+    };
     bool decodes = false;  // it has words to write, with and without the cache
     // That are not all 0; of them, those whose bound is below 1 % of their largest number.
     int64_t gradients_compared = 0, n_sharp = 0;

@@ -6,11 +6,16 @@
 #include "models/saved.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
-#include "tests/trust/models/subject.h"
+#include "tests/draw_config.h"
 
 namespace plaingrad::trust {
+
+using namespace tests;  // NOLINT
+
 namespace {
 
+using autograd::Rng;
+using autograd::Tokens;
 using models::BlockConfig;
 using models::Config;
 using nn::Mode;
@@ -37,8 +42,7 @@ Config comparable(Config config, bool for_torch) {
         b.norm_eps = Real(1e-2);
     b.precision = models::Precision::float32;
     b.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
-    if constexpr (requires { config.pooled_dropout; })
-        config.pooled_dropout = 0;
+    config.pooled_dropout = 0;
     return config;
 }
 
@@ -58,55 +62,6 @@ void move_weights(const Model& model, const Rng& rng) {
 
 Tensor numbers_of(const Tokens& ids) {
     return Tensor::from({ids.batch(), ids.length()}, std::vector<Real>(ids.ids().begin(), ids.ids().end()));
-}
-
-// ---- what each kind reads, what it predicts, and its logits and loss
-
-struct Data {
-    Tokens src, ids, targets, types;
-    models::CrossEntropyOptions options;
-};
-
-Data data_for(const models::Transformer&, const Sentences& s) {
-    Sentences reversed;
-    for (const Ids& ids : s)
-        reversed.emplace_back(ids.rbegin(), ids.rend());
-    const Tokens tgt = tests::framed(reversed);
-    return {tests::padded(s), tgt.slice(0, tgt.length() - 1), tgt.slice(1, tgt.length()), {}, {}};
-}
-Tensor logits(const models::Transformer& m, const Data& d) { return m(d.src, d.ids, Mode::eval()); }
-Tensor loss(const models::Transformer& m, const Data& d) {
-    return m.loss(d.src, d.ids, d.targets, Mode::eval(), d.options);
-}
-
-Data data_for(const models::LanguageModel&, const Sentences& s) {
-    const Tokens text = tests::framed(s);
-    return {{}, text.slice(0, text.length() - 1), text.slice(1, text.length()), {}, {}};
-}
-Tensor logits(const models::LanguageModel& m, const Data& d) { return m(d.ids, Mode::eval()); }
-Tensor loss(const models::LanguageModel& m, const Data& d) {
-    return m.loss(d.ids, d.targets, Mode::eval(), d.options);
-}
-
-Data data_for(const models::MaskedLanguageModel& m, const Sentences& s) {
-    const auto end = static_cast<int32_t>(m.config.vocabulary);
-    const models::text::MaskedTokens masked =
-        models::text::mask_tokens(tests::padded(s), {.end_id = end, .rate = 0.4}, Rng(s.size()));
-    return {{}, masked.ids, masked.targets, types_for(masked.ids, m.config.token_types), {}};
-}
-Tensor logits(const models::MaskedLanguageModel& m, const Data& d) { return m(d.ids, Mode::eval(), d.types); }
-// Its types are all 0.
-Tensor loss(const models::MaskedLanguageModel& m, const Data& d) {
-    return m.loss(d.ids, d.targets, Mode::eval());
-}
-
-Data data_for(const models::Classifier& m, const Sentences& s) {
-    const Tokens ids = tests::padded(s);
-    return {{}, ids, tests::classes(s), types_for(ids, m.config.token_types), {}};
-}
-Tensor logits(const models::Classifier& m, const Data& d) { return m(d.ids, Mode::eval(), d.types); }
-Tensor loss(const models::Classifier& m, const Data& d) {
-    return autograd::cross_entropy(logits(m, d), d.targets, {.label_smoothing = d.options.label_smoothing});
 }
 
 // ---- the file
@@ -166,11 +121,12 @@ nn::AdamOptions draw_adam(Dice& draw, File& file) {
 }
 
 template <class Model>
-void train(const Model& model, const Data& data, Dice& draw, File& file) {
+void train(const Model& model, const Example& data, const models::CrossEntropyOptions& options, Dice& draw,
+           File& file) {
     nn::Adam adam(nn::parameters(model), draw_adam(draw, file));
     for (int step = 0; step < 4; ++step) {
         adam.zero_grad();
-        const Tensor value = loss(model, data);
+        const Tensor value = loss_of(model, data, Mode::eval(), options);
         file.put(autograd::join("loss/", step), value);
         value.backward();
         if (step == 0)
@@ -183,20 +139,21 @@ void train(const Model& model, const Data& data, Dice& draw, File& file) {
 template <class Model>
 void write_as(const char* kind, uint64_t seed, bool for_torch, const std::string& path) {
     Dice draw(Rng(seed).fork("peers"));
-    const Model model(comparable(Subject<Model>::configuration(draw), for_torch), Rng(seed));
+    const Model model(comparable(draw_config(draw, Model::kKind), for_torch), Rng(seed));
     move_weights(model, draw.fork());
-    Data data = data_for(model, draw_batch(model, seed, 0));
-    data.options.label_smoothing = draw.one_of<Real>({0, Real(0.125)});
+    const Sentences s = draw_batch(model, seed, 0);
+    Example data = example_of(model, s, Rng(s.size()));
+    data.types = types_for(data.ids, model.config.token_types);
+    const models::CrossEntropyOptions options = {.label_smoothing = draw.one_of<Real>({0, Real(0.125)})};
     File file(kind, model.config);
-    file.say("label_smoothing",
-             std::is_same_v<Model, models::MaskedLanguageModel> ? Real(0) : data.options.label_smoothing);
+    file.say("label_smoothing", Model::kKind == models::Kind::masked ? Real(0) : options.label_smoothing);
     file.put_ids("src", data.src);
     file.put_ids("ids", data.ids);
     file.put_ids("targets", data.targets);
     file.put_ids("types", data.types);
     file.put_all("weight/", model);
-    file.put("logits", logits(model, data));
-    train(model, data, draw, file);
+    file.put("logits", logits_of(model, data, Mode::eval()));
+    train(model, data, options, draw, file);
     file.write(path);
 }
 

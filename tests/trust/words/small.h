@@ -3,8 +3,7 @@
 
 #include <limits>
 
-#include "models/config.h"
-#include "nn/module.h"
+#include "tests/models/small.h"
 
 namespace plaingrad::trust::words {
 
@@ -15,13 +14,8 @@ constexpr autograd::Real kNan = std::numeric_limits<autograd::Real>::quiet_NaN()
 inline autograd::Tensor t(const autograd::Shape& shape) { return autograd::Tensor::full(shape, 1); }
 
 inline models::Config small(int64_t layers = 1) {
-    models::Config c = {.kind = models::Kind::causal};
-    c.vocabulary = 9;
-    c.max_length = 6;
-    c.n_layers = layers;
+    models::Config c = tests::sized({.kind = models::Kind::causal}, {9, 6, 4, 2, 4, layers});
     c.specials.never = {models::kPad, models::kSos, models::kUnk};
-    c.block.d_model = c.block.d_ff = 4;
-    c.block.n_heads = 2;
     return c;
 }
 
