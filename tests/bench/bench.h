@@ -18,8 +18,8 @@ namespace plaingrad::bench {
 class Table {
 public:
     Table(bool csv, const std::vector<std::string>& columns) : csv_(csv) {
-        for (const std::string& column : columns)
-            widths_.push_back(std::max<std::size_t>(column.size(), 7));
+        for (const std::string& column : columns)  // the first has names
+            widths_.push_back(widths_.empty() ? -30 : std::max(7, static_cast<int>(column.size())));
         print(columns);
         if (!csv)
             print(std::vector<std::string>(columns.size(), "---"));
@@ -30,11 +30,10 @@ public:
     }
     void print(const std::vector<std::string>& cells) const {
         for (std::size_t i = 0; i < cells.size(); ++i)
-            std::printf(csv_ ? "%s%*s" : "%s %*s ",
-                        i > 0 && csv_ ? ","
-                        : csv_        ? ""
-                                      : "|",
-                        csv_ ? 0 : static_cast<int>(widths_[i]), cells[i].c_str());
+            if (csv_)
+                std::printf("%s%s", i > 0 ? "," : "", cells[i].c_str());
+            else
+                std::printf("| %*s ", widths_[i], cells[i].c_str());
         std::printf(csv_ ? "\n" : "|\n");
         std::fflush(stdout);
     }
@@ -48,7 +47,7 @@ public:
 
 private:
     bool csv_;
-    std::vector<std::size_t> widths_;
+    std::vector<int> widths_;  // negative: begins at the left
 };
 
 // A benchmark's main: all have --csv; `add` adds rows to the options, `measure` does the work.
