@@ -142,9 +142,12 @@ fuzz fuzz-keep: fuzzer  ## mutates files, texts, command lines, with clang: SECO
 fuzzer:
 	+@$(MAKE) CXX='$(if $(findstring ccache,$(CXX)),ccache )clang++' VARIANT=asan BUILD='$(BUILD)/fuzz' PCH=no CI= WERROR= \
 	    CXXFLAGS=-fsanitize-coverage=inline-8bit-counters,indirect-calls,pc-table '$(BUILD)/fuzz/asan/fuzz'
-# An exercise is its test, compiled with the skeleton beside it, which the learner fills in. (exercises.sh tries the solution.)
-$(OBJ)/exercises/%.o: EXTRA = $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) -DEXERCISE='"tests/exercises/$*/exercise.h"'
-$(OBJ)/exercises/%.o: tests/exercises/%/test.cpp $(OUT)/flags
+# An exercise is its test, compiled with the page that the learner fills in. That is written once, and then the learner's.
+exercises/%.h: | tests/exercises/%/exercise.h
+	@mkdir -p exercises && sh tests/tools/exercises.sh page $* >$@
+.PRECIOUS: exercises/%.h
+$(OBJ)/exercises/%.o: EXTRA = $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) -DEXERCISE='"exercises/$*.h"'
+$(OBJ)/exercises/%.o: tests/exercises/%/test.cpp exercises/%.h $(OUT)/flags
 	$(compile)
 $(OUT)/exercises/%: LIBS += $(CATCH_LIBS)
 $(OUT)/exercises/%: $(OBJ)/exercises/%.o $(MARKING) $(MAIN) $(LIB)
