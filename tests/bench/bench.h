@@ -120,8 +120,9 @@ double milliseconds(const Call& call, int at_least = 15, double enough = 0) {
     return median(times);
 }
 
-// Runs a shell's command, and calls `line` with each line of its output as it comes. It ends with a line feed or,
-// as where a program writes over its last line, with a carriage return. Throws Error if the command fails.
+// Runs a shell's command, and calls `line` with each line of its output as it comes. A line ends with a line
+// feed or, as where a program writes over its last line, with a carriage return. Throws Error if the command
+// fails.
 template <class Line>
 void read_output(const std::string& command, const Line& line) {
     FILE* const pipe = popen(command.c_str(), "r");

@@ -49,8 +49,8 @@ public:
         attention(q_, k_, v_, options_).backward(dout_);
     }
 
-    // Of both. The hidden pairs do not count. A pair takes two products in forward (scores, output), and five in
-    // backward: the scores again, and with respect to the weights, v, q and k.
+    // Of both. The hidden pairs do not count. A pair takes two products in forward (scores, output), and five
+    // in backward: the scores again, and with respect to the weights, v, q and k.
     double flops() const { return 7 * 2 * pairs_ * static_cast<double>(kHeads * kHeadSize); }
 
 private:

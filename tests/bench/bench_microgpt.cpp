@@ -81,8 +81,8 @@ models::Config configure(const Recipe& recipe) {
     return c;
 }
 
-// Puts microgpt.py's weights into our parameters, in its order: a table (count, d) as it is, and a matrix, which
-// it has as (out, in), transposed. Queries, keys and values are one matrix of ours, side by side.
+// Puts microgpt.py's weights into our parameters, in its order: a table (count, d) as it is, and a matrix,
+// which it has as (out, in), transposed. Queries, keys and values are one matrix of ours, side by side.
 void fill(const models::LanguageModel& model, const std::vector<Real>& weights) {
     const Real* next = weights.data();
     check(std::ssize(weights) == kWidth * (2 * model.config.vocabulary + kContext + 12 * kWidth), "[bench] ",

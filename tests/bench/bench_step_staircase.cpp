@@ -59,7 +59,7 @@ void write_case(const std::string& path, const Batch& batch, const models::Trans
 struct Stair {
     std::string name, what;
     std::function<void()> enter = [] {};  // sets what holds for the whole process: instruction set, threads
-    // Trains the step of this number, from 1 on, and returns the loss before it; none: it is measured already.
+    // Trains the step of this number, from 1 on, and returns the loss before it; none: it is measured.
     std::function<double(int number)> step = {};
     std::vector<double> losses = {}, seconds = {};
     bool aside = false;  // not a stair, but to compare

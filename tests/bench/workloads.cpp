@@ -36,8 +36,8 @@ const std::vector<Workload>& workloads() {
         {"classifier", Family::classifier, 32, 128, 8000, 256, 4, 1024, 4, 0.1, 0, false, 6},
         // "Attention Is All You Need", Table 3
         {"paper_base", Family::encoder_decoder, 64, 100, 5000, 512, 8, 2048, 6, 0.1},
-        // GPT-2's smallest model, 124 million parameters (Radford et al. 2019, table 2, first row), with short and
-        // with longer texts
+        // GPT-2's smallest model, 124 million parameters (Radford et al. 2019, table 2), with short
+        // and with longer texts
         {"gpt2_64", Family::decoder, 4, 64, 50'257, 768, 12, 3072, 12, 0, 0, false, 0, true, kTanh},
         {"gpt2_512", Family::decoder, 4, 512, 50'257, 768, 12, 3072, 12, 0, 0, false, 0, true, kTanh},
         // the larger recipe for Shakespeare, with one long text

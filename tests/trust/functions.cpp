@@ -14,7 +14,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "tests/trust/instrument.h"
+#include "tests/trust/tally.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
@@ -64,44 +64,28 @@ Numbers numbers_for(const Instrument& trust) {
 
 // ---- what is found
 
-// How often something was seen, and with which number first.
-struct Count {
-    int64_t count = 0;
-    float first = 0;
-
-    void note(bool seen, float x) {
-        if (seen && count++ == 0)
-            first = x;
-    }
-    void add(const Count& other) {
-        first = count == 0 ? other.first : first;
-        count += other.count;
-    }
-};
-
-// The largest error so far, in some unit.
-struct Largest {
-    double error = 0;
-    float x = 0;
-
-    void note(double seen, float at) {
-        if (!(seen <= error) && !std::isnan(error))  // a NaN shows, and stays
-            error = seen, x = at;
-    }
-    void add(const Largest& other) { note(other.error, other.x); }
-};
-
 struct Found {
     int64_t numbers = 0;
-    Largest ulp, share, reference;  // share: of the bound
-    Count special, sets, tails;
+    Figure ulp = {}, share = {}, reference = {};  // the largest errors; share: of the bound
+    Figure special = {}, sets = {}, tails = {};   // wrong results
 
     void add(const Found& other) {
         numbers += other.numbers;
-        ulp.add(other.ulp), share.add(other.share), reference.add(other.reference);
-        special.add(other.special), sets.add(other.sets), tails.add(other.tails);
+        for (const auto largest : {&Found::ulp, &Found::share, &Found::reference})
+            (this->*largest).largest((other.*largest).value, [&] { return (other.*largest).detail; });
+        for (const auto count : {&Found::special, &Found::sets, &Found::tails})
+            (this->*count).count((other.*count).value, [&] { return (other.*count).detail; });
     }
 };
+
+// "exp of 3.5", for a figure.
+auto at(const Function& function, float x) {
+    return [&function, x] {
+        char text[100];
+        std::snprintf(text, sizeof text, "%s of %.9g", function.name, static_cast<double>(x));
+        return std::string(text);
+    };
+}
 
 // Calls f(begin, end) for parts of 0 ... n on all threads, and adds up what each finds.
 template <class F>
@@ -153,10 +137,10 @@ void compare(const Function& function, float x, float y, Found& found) {
     const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
     const auto rounded = static_cast<float>(truth.value);
     if (!std::isfinite(y) || !std::isfinite(rounded))
-        return found.special.note(!(y == rounded || (std::isnan(y) && std::isnan(rounded))), x);
+        return found.special.count(!same(y, rounded) && y != rounded, at(function, x));
     const double error = std::fabs(static_cast<double>(y) - truth.value) / ulp_at(truth.scale);
-    found.ulp.note(error, x);
-    found.share.note(error / function.bound(static_cast<double>(x)), x);
+    found.ulp.largest(error, at(function, x));
+    found.share.largest(error / function.bound(static_cast<double>(x)), at(function, x));
 }
 
 // How far double, in which `compare` computes, is from the truth, in ulp of float.
@@ -165,7 +149,7 @@ void compare_reference(const Function& function, float x, Found& found) {
     const auto finer = true_value(function.f, function.derivative, static_cast<long double>(x));
     const auto error = std::fabs(static_cast<double>(finer.value - static_cast<long double>(truth.value)));
     if (function.defined(x) && std::isfinite(static_cast<float>(truth.value)))
-        found.reference.note(error / ulp_at(truth.scale), x);
+        found.reference.largest(error / ulp_at(truth.scale), at(function, x));
 }
 
 Found measure_block(const Function& function, const std::vector<const Kernels*>& sets, const Numbers& numbers,
@@ -184,7 +168,7 @@ Found measure_block(const Function& function, const std::vector<const Kernels*>&
         compute(function, *sets[s], end - begin, x.data(), other.data());
         if (std::memcmp(y.data(), other.data(), x.size() * sizeof(float)) != 0)  // NaNs may differ
             for (size_t i = 0; i < x.size(); ++i)
-                found.sets.note(!same(y[i], other[i]), x[i]);
+                found.sets.count(!same(y[i], other[i]), at(function, x[i]));
     }
     return found;
 }
@@ -204,7 +188,8 @@ void measure_row(const Function& function, const Kernels& kernels, const autogra
         compute(function, kernels, n, x.data() + first, row.data());
         for (size_t i = 0; i < row.size(); ++i) {
             const bool is_inside = static_cast<int64_t>(i) < n;
-            found.tails.note(!same(row[i], is_inside ? y[first + i] : kBehind), is_inside ? x[first + i] : 0);
+            found.tails.count(!same(row[i], is_inside ? y[first + i] : kBehind),
+                              at(function, is_inside ? x[first + i] : 0));
         }
     }
 }
@@ -215,7 +200,7 @@ void measure_special(const Function& function, const Kernels& kernels, Found& fo
     compute(function, kernels, std::ssize(x), x.data(), y.data());
     for (size_t i = 0; i < x.size(); ++i)
         if (function.defined(x[i]))
-            found.special.note(!same(y[i], i < 4 ? function.at[i] : kNan), x[i]);
+            found.special.count(!same(y[i], i < 4 ? function.at[i] : kNan), at(function, x[i]));
 }
 
 Found measure(const Function& function, const std::vector<const Kernels*>& sets, const Instrument& trust) {
@@ -235,69 +220,34 @@ Found measure(const Function& function, const std::vector<const Kernels*>& sets,
     return found;
 }
 
-// A figure that is the sum, or the largest, over functions; with the first number that shows it.
-struct Figure {
-    double value = 0;
-    std::string detail = {};
-
-    void add(const Function& function, const Count& count) {
-        if (count.count > 0 && detail.empty())
-            detail = of(function, count.first);
-        value += static_cast<double>(count.count);
-    }
-    void add(const Function& function, const Largest& largest) {
-        if (!(largest.error <= value) && !std::isnan(value))
-            value = largest.error, detail = of(function, largest.x);
-    }
-    static std::string of(const Function& function, float x) {
-        char text[100];
-        std::snprintf(text, sizeof text, "%s of %.9g", function.name, static_cast<double>(x));
-        return text;
-    }
-};
-
 // All, or a function and its derivative, whose name has a stroke at its end.
-std::vector<Function> functions_of(const std::string& part) {
-    std::vector<Function> some;
-    for (const Function& function : kFunctions)
-        if (part.empty() || function.name == part || function.name == part + "'")
-            some.push_back(function);
-    return some;
-}
-
 void measure_all(const Instrument& trust) {
     const std::vector<const Kernels*> sets = instruction_sets();
-    const std::vector<Function> functions = functions_of(trust.part);
-    Figure share, reference, special, differing, tails;
-    int64_t numbers = 0;
     for (const Kernels* set : sets)
         std::printf("instruction set %s\n", set->name);
-    for (const Function& function : functions) {
+    Found all;
+    for (const Function& function : kFunctions) {
+        if (!trust.part.empty() && function.name != trust.part && function.name != trust.part + "'")
+            continue;
         const Found found = measure(function, sets, trust);
-        std::printf("%-10s %8.3f ulp at %.9g\n", function.name, found.ulp.error,
-                    static_cast<double>(found.ulp.x));
+        std::printf("%-10s %8.3f ulp\n", function.name, found.ulp.value);
         std::fflush(stdout);
         if (function.has_row)
-            trust.figure(autograd::join("functions.", function.name), found.ulp.error,
-                         Figure::of(function, found.ulp.x));
-        numbers += found.numbers;
-        share.add(function, found.share);
-        reference.add(function, found.reference);
-        special.add(function, found.special);
-        differing.add(function, found.sets);
-        tails.add(function, found.tails);
+            trust.figure(autograd::join("functions.", function.name), found.ulp.value, found.ulp.detail);
+        all.add(found);
     }
-    trust.figure("functions.numbers", static_cast<double>(numbers));
+    trust.figure("functions.numbers", static_cast<double>(all.numbers));
     if (sets.size() > 1)
         trust.figure("functions.compared",
-                     static_cast<double>(numbers) * static_cast<double>(sets.size() - 1));
+                     static_cast<double>(all.numbers) * static_cast<double>(sets.size() - 1));
     else
         std::printf("skipped functions.compared this processor has one instruction set for them\n");
-    trust.figure("functions.bounds", share.value, share.detail);
-    trust.figure("functions.reference", reference.value, reference.detail);
-    trust.figure("functions.special", special.value, special.detail);
-    trust.figure("functions.differing", differing.value, differing.detail);
-    trust.figure("functions.tails", tails.value, tails.detail);
+    for (const auto& [name, figure] : {std::pair{"bounds", &all.share},
+                                       {"reference", &all.reference},
+                                       {"special", &all.special},
+                                       {"differing", &all.sets},
+                                       {"tails", &all.tails}})
+        trust.figure(autograd::join("functions.", name), figure->value, figure->detail);
 }
 
 }  // namespace

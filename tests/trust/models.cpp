@@ -19,13 +19,17 @@ namespace {
 class Models {
 public:
     void add(uint64_t seed, const ModelFindings& found) {
-        note(seed, "resumed", found.resumed);
-        note(seed, "machines", found.machines);
-        note(seed, "decoding", found.decoding);
-        note(seed, "padding", found.padding);
-        note(seed, "gradients", found.gradients);
-        note(seed, "memory", found.memory);
-        note(seed, "errors", found.errors);
+        for (const auto& [name, what] : {std::pair{"resumed", found.resumed},
+                                         {"machines", found.machines},
+                                         {"decoding", found.decoding},
+                                         {"padding", found.padding},
+                                         {"gradients", found.gradients},
+                                         {"memory", found.memory},
+                                         {"errors", found.errors}})
+            if (tally_.add(name, what)) {
+                std::cout << "model " << seed << ", " << name << ": " << what << '\n' << describe_model(seed);
+                tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", what));
+            }
         decoders_ += found.decodes;
         gradients_ += found.gradients_compared;
         sharp_ += found.n_sharp;
@@ -38,13 +42,6 @@ public:
     }
 
 private:
-    void note(uint64_t seed, const std::string& name, const std::string& found) {
-        if (!tally_.add(name, found))
-            return;
-        std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
-        tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", found));
-    }
-
     Tally tally_;
     int64_t decoders_ = 0, gradients_ = 0, sharp_ = 0;
 };

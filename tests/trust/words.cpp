@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <iterator>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "autograd/base/check.h"
 #include "models/runs/run_folder.h"
@@ -26,42 +29,36 @@ namespace {
 
 const std::string kKept = "tests/trust/words/calls.txt";  // lines of `call<TAB>text`
 
-using Texts = std::map<std::string, std::string>;  // of each call, what it says
+using Lines = std::set<std::string>;
 
-Texts read_kept() {
-    Texts texts;
+Lines read_kept() {
+    Lines lines;
     std::ifstream in(kKept);
-    for (std::string line; std::getline(in, line);) {
-        const std::size_t tab = line.find('\t');
-        autograd::check(tab != line.npos, kKept, ": expected call<TAB>text, got '", line, "'");
-        texts[line.substr(0, tab)] = line.substr(tab + 1);
-    }
-    return texts;
+    for (std::string line; std::getline(in, line);)
+        lines.insert(line);
+    return lines;
 }
 
-void write_kept(const Texts& texts) {
+void write_kept(const Lines& lines) {
     std::ofstream out(kKept);
-    for (const auto& [call, text] : texts)
-        out << call << '\t' << text << '\n';
+    for (const std::string& line : lines)
+        out << line << '\n';
     autograd::check(out.flush().good(), kKept, ": cannot be written");
 }
 
-// How many calls say something else than is kept, or are in only one of the two. Prints the first 20.
-int64_t count_changed(const Texts& texts) {
-    const Texts kept = read_kept();
-    Texts all = texts;
-    all.insert(kept.begin(), kept.end());
-    int64_t changed = 0;
-    for (const auto& [call, any] : all) {
-        const auto in = [&call = call](const Texts& these) {
-            const auto at = these.find(call);
-            return at == these.end() ? "(not there)" : at->second;
-        };
-        if (in(kept) != in(texts) && ++changed <= 20)
-            std::printf("changed: %s\n  kept: %s\n  now:  %s\n", call.c_str(), in(kept).c_str(),
-                        in(texts).c_str());
+// How many calls say something else than is kept, or are in only one of the two. Prints the first lines.
+int64_t count_changed(const Lines& now) {
+    const Lines kept = read_kept();
+    std::vector<std::string> changed;
+    std::set_symmetric_difference(kept.begin(), kept.end(), now.begin(), now.end(),
+                                  std::back_inserter(changed));
+    Lines calls;
+    for (const std::string& line : changed) {
+        calls.insert(line.substr(0, line.find('\t')));
+        if (calls.size() <= 20)
+            std::printf("%s: %s\n", now.contains(line) ? "changed, now" : "kept", line.c_str());
     }
-    return changed;
+    return std::ssize(calls);
 }
 
 // "Error: " and what it says; or what came instead.
@@ -106,19 +103,20 @@ std::string apart(const Call& call) {
 }
 
 struct Said {
-    Texts texts = {};
+    Lines lines = {};
     // Nothing was thrown; a crash, no end, another exception than Error (or SettingError, for a setting), or
     // more than one line.
     int64_t silent = 0, unclear = 0;
 };
 Said try_calls() {
     Said said;
+    Lines known;
     for (const auto& calls : {calls_of_tensors, calls_of_ops, calls_of_layers, calls_of_training,
                               calls_of_models, calls_of_decoding, calls_of_text, calls_of_files})
         for (const Call& call : calls()) {
             const std::string text = apart(call);
-            const bool is_new = said.texts.emplace(call.text, text).second;
-            autograd::check(is_new, "this call is listed twice: ", call.text);
+            autograd::check(known.insert(call.text).second, "this call is listed twice: ", call.text);
+            said.lines.insert(std::string(call.text) + '\t' + text);
             const bool is_error = text.starts_with("Error: ") || text.starts_with("SettingError: ");
             if (is_error && text.find('\n') == text.npos)
                 continue;
@@ -156,15 +154,15 @@ int main(int argc, char** argv) {
                           limit_this_process();
                           const Said said = tried_elsewhere();
                           if (writes)
-                              write_kept(said.texts);
+                              write_kept(said.lines);
                           // Of a figure that should be 0, the detail says where to look.
                           const auto bad = [&](const std::string& name, int64_t number) {
                               trust.figure("words." + name, static_cast<double>(number),
                                            number > 0 ? "listed in the log" : "");
                           };
-                          trust.figure("words.calls", static_cast<double>(said.texts.size()));
+                          trust.figure("words.calls", static_cast<double>(said.lines.size()));
                           bad("calls_silent", said.silent);
                           bad("calls_unclear", said.unclear);
-                          bad("calls_changed", count_changed(said.texts));
+                          bad("calls_changed", count_changed(said.lines));
                       });
 }

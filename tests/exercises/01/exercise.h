@@ -17,7 +17,7 @@ namespace plaingrad::exercises {
 // y = x², of x's shape        dx = 2 x dy
 inline Tensor square(const Tensor& x) {
     // skeleton: // 1. y = Tensor::uninitialized(...), filled in a loop
-    // skeleton: // 2. return with_backward("square", y, {&x}, [what backward needs](const Tensor& dy) { ... });
+    // skeleton: // 2. return with_backward("square", y, {&x}, [what it needs](const Tensor& dy) { ... });
     // skeleton: not_written(1, "square", x);
     // answer
     Tensor y = Tensor::uninitialized(x.shape());
