@@ -64,12 +64,12 @@ void read_weights(const std::string& folder, std::size_t size) {
     close(file);
 }
 
-void measure(const std::string& folder, int64_t rounds, bool csv) {
+void measure(const std::string& folder, bool csv) {
     const std::size_t bytes = std::filesystem::file_size(folder + "/model.safetensors");
     const Table table(csv, {"file", "read, s", "loaded, s", "times", "MB", "memory / file"});
     for (const bool cold : {false, true}) {
         std::vector<double> read, loaded, memory;
-        for (int64_t round = 0; round <= rounds; ++round) {  // the first one warms the system's memory
+        for (int64_t round = 0; round <= 9; ++round) {  // the first one warms the system's memory
             close(open_weights(folder, cold));
             read.push_back(sample([&] { read_weights(folder, bytes); }).seconds);
             close(open_weights(folder, cold));
@@ -91,13 +91,11 @@ void measure(const std::string& folder, int64_t rounds, bool csv) {
 
 int main(int argc, char** argv) {
     std::vector<std::string> words;
-    int64_t rounds = 9;
     bool csv = false;
     const auto add = [&](kit::Options& options) {
         options.rest("[FOLDER]",
                      "a language model from Hugging Face; without: one of GPT-2's size, made here", words,
                      {.max = 1});
-        options.add("--rounds", "N", "measurements of each", rounds, {.min = 1});
         options.add_threads();
     };
     return run("bench_loading", "measures how long a model of others takes to load", argc, argv, csv, add,
@@ -109,6 +107,6 @@ int main(int argc, char** argv) {
                            using namespace models;
                            save(made.path, model, hugging_face::config_of(model.config, "gpt2"));
                        });
-                   measure(words.empty() ? made.path : words[0], rounds, csv);
+                   measure(words.empty() ? made.path : words[0], csv);
                });
 }

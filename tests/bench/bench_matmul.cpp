@@ -22,7 +22,6 @@ using Real = float;  // of both libraries; the double build has no other
 using Product = std::function<void(const kernels::Gemm&, const Real* a, const Real* b, Real* c)>;
 
 constexpr int kRounds = 5;
-constexpr double kTooLong = 0.3;  // seconds; a product that would take longer at peak speed is left out
 
 // OpenBLAS's threads wait in loops for up to 30 ms before they sleep, and would take our processors.
 constexpr int kSettle = 35'000;  // microseconds
@@ -65,13 +64,6 @@ std::vector<Shape> shapes() {
     return all;
 }
 
-template <class Function>
-Function* symbol(void* library, const char* name) {
-    auto* const found = reinterpret_cast<Function*>(dlsym(library, name));
-    autograd::check(found != nullptr, "[bench] OpenBLAS has no ", name);
-    return found;
-}
-
 // It is loaded at run time, so that nothing depends on it; none if it is not installed. OpenBLAS picks its
 // kernels when it is loaded. On a processor newer than itself it takes those for AVX2.
 Product openblas() {
@@ -82,8 +74,9 @@ Product openblas() {
         return nullptr;
     using Sgemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, Real alpha,
                        const Real* a, int lda, const Real* b, int ldb, Real beta, Real* c, int ldc);
-    auto* const sgemm = symbol<Sgemm>(library, "cblas_sgemm");
-    auto* const set_threads = symbol<void(int)>(library, "openblas_set_num_threads");
+    auto* const sgemm = reinterpret_cast<Sgemm*>(dlsym(library, "cblas_sgemm"));
+    auto* const set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
+    autograd::check(sgemm != nullptr && set_threads != nullptr, "[bench] OpenBLAS has other names");
     return [=](const kernels::Gemm& g, const Real* a, const Real* b, Real* c) {
         constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
         const auto i = [](int64_t n) { return static_cast<int>(n); };
@@ -127,8 +120,6 @@ void measure(const std::vector<Shape>& all, const Product& peer, Operands& o, co
     for (int round = 0; round < kRounds; ++round) {
         peaks.push_back(fma_peak());
         for (std::size_t i = 0; i < all.size(); ++i) {
-            if (all[i].flops() > kTooLong * 1e9 * peaks[0])
-                continue;
             ours[i].push_back(speed(all[i], o, o.c, kernels::cpu().float32.gemm));
             if (!peer)
                 continue;
@@ -139,16 +130,13 @@ void measure(const std::vector<Shape>& all, const Product& peer, Operands& o, co
                 usleep(kSettle);
         }
     }
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (const Shape& s = all[i]; !ours[i].empty()) {
-            const double gflops = median(ours[i]);
-            table.row(std::string(kernels::cpu().name), autograd::thread_count(), s.m, s.n, s.k,
-                      std::string(s.a_transposed   ? "aT"
-                                  : s.b_transposed ? "bT"
-                                                   : ""),
-                      gflops, gflops / median(peaks), median(theirs[i]),
-                      peer ? gflops / median(theirs[i]) : 0);
-        }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Shape& s = all[i];
+        const double gflops = median(ours[i]), other = median(theirs[i]);
+        const std::string layout = s.a_transposed ? "aT" : s.b_transposed ? "bT" : "";
+        table.row(std::string(kernels::cpu().name), autograd::thread_count(), s.m, s.n, s.k, layout, gflops,
+                  gflops / median(peaks), other, peer ? gflops / other : 0);
+    }
 }
 
 }  // namespace

@@ -170,14 +170,12 @@ struct Settings {
 
 // A row of the table; with --csv, each loss in a line.
 void print(const Settings& s, const char* who, const Run& run) {
-    if (s.csv)
-        for (const double loss : run.losses)
-            std::printf("%s,%.4f\n", who, loss);
-    else
+    for (const double loss : s.csv ? run.losses : std::vector<double>{})
+        std::printf("%s,%.4f\n", who, loss);
+    if (!s.csv)
         std::printf("| %s | %.3g s | %.3g ms | %.4f | %.4f |\n", who, run.seconds, 1e3 * run.seconds / kSteps,
                     run.losses.front(),
                     std::accumulate(run.losses.end() - kLast, run.losses.end(), 0.0) / kLast);
-    std::fflush(stdout);
 }
 
 void compare(const Settings& s) {

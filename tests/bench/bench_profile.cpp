@@ -4,7 +4,6 @@
 // of its own there, of functions that read the clock, call the real one, and read the clock again.
 #include <map>
 #include <thread>
-#include <tuple>
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
@@ -177,23 +176,24 @@ void profile(const Settings& s) {
     if (!s.csv)
         std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, %s peak %.0f GFLOP/s\n\n",
                     s.workload.c_str(), 1e3 * whole / count, autograd::thread_count(),
-                    autograd::thread_count() == 1 ? "" : "s", real().name, name_of_peak(precision), peak);
+                    autograd::thread_count() == 1 ? "" : "s", real().name,
+                    s.precision == "bf16" ? "bf16" : "fma", peak);
     print_table(s.csv, count, whole);
 }
 
 // The share of a small model's step that is not arithmetic, measured without the clocks. Disturbances only
 // make a step longer, so the best of some rounds counts.
-void print_shares(autograd::Precision precision) {
+void print_shares(const std::string& precision) {
     autograd::kernels::use(real());
     std::printf("\nnot arithmetic: 1 - flops / (%s peak x time) of a training step\n\n",
-                name_of_peak(precision));
+                precision == "bf16" ? "bf16" : "fma");
     const Table table(false, {"workload", "ms", "not arithmetic"});
     for (const char* name : {"reverse", "toy", "char_small"}) {
-        Training training(workload(name), precision);
+        Training training(workload(name), kit::precision_of(precision));
         training.step();
         double peak = 0, steps_per_second = 0;
         for (int round = 0; round < 5; ++round) {
-            peak = std::max(peak, fma_peak(precision));
+            peak = std::max(peak, fma_peak(kit::precision_of(precision)));
             steps_per_second = std::max(steps_per_second, rate([&] { return training.step(), 1; }, 0.05));
         }
         table.row(std::string(name), 1e3 / steps_per_second,
@@ -216,6 +216,6 @@ int main(int argc, char** argv) {
         autograd::kernels::use(table);
         profile(s);
         if (!s.csv)
-            print_shares(kit::precision_of(s.precision));
+            print_shares(s.precision);
     });
 }

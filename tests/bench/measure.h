@@ -72,11 +72,6 @@ inline double fma_peak(autograd::Precision precision = autograd::Precision::floa
     return 1e-9 * best;
 }
 
-// All products of a training step are in its precision, and shares are of the peak of the same.
-inline const char* name_of_peak(autograd::Precision p) {
-    return p == autograd::Precision::bf16 ? "bf16" : "fma";
-}
-
 // The most memory this process has had so far, in MiB (Linux's VmHWM); 0 where the system does not tell.
 inline double peak_memory() {
     std::ifstream status("/proc/self/status");

@@ -23,7 +23,6 @@ public:
     explicit Reading(double bytes)
         : x_(autograd::Tensor::full({static_cast<int64_t>(bytes / sizeof(Real)) / kChunk * kChunk}, 1)),
           seen_(static_cast<std::size_t>(x_.numel() / kChunk)) {}
-    double bytes() const { return static_cast<double>(x_.numel()) * sizeof(Real); }
 
     void read() const {
         autograd::parallel_for(0, x_.numel(), kChunk, [&](int64_t begin, int64_t end) {

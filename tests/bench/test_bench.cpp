@@ -144,10 +144,9 @@ TEST_CASE("bench-against: medians, ratios over pairs, rows that one tree lacks, 
     for (const std::string tree : {"old", "new"})
         std::filesystem::create_directory(folder / tree);
     const auto fake = [&](const std::string& file, const std::string& numbers, const std::string& rows) {
-        const std::string count = "n=$(cat \"$0.n\" 2>/dev/null || echo 1)\necho $((n + 1)) >\"$0.n\"\n";
-        const std::string choose = "number=$(echo " + numbers + " | cut -d ' ' -f $n)\n";
-        const std::string program =
-            folder.write(file, "#!/bin/sh\n" + count + choose + "cat <<end\n" + rows + "end\n");
+        const std::string program = folder.write(
+            file, "#!/bin/sh\nn=$(cat \"$0.n\" 2>/dev/null || echo 1)\necho $((n + 1)) >\"$0.n\"\n" +
+                      ("number=$(echo " + numbers + " | cut -d ' ' -f $n)\ncat <<end\n" + rows + "end\n"));
         std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     };
     const auto against = [&](const std::string& one, const std::string& other, const std::string& only) {
@@ -168,20 +167,20 @@ TEST_CASE("bench-against: medians, ratios over pairs, rows that one tree lacks, 
     CHECK(times.status == 0);
     const Words lines = lines_of(times.out);
     REQUIRE(lines.size() == 9);
-    const auto has = [&](std::size_t line, const std::string& pattern) {
-        CHECK(std::regex_match(lines[line], std::regex(pattern)));
-    };
-    has(2, R"(bench_attention 64 full threads 1 forward_ms +20\.000 +20\.000 +1\.500 +\(0\.500 - 2\.000\))");
-    has(3, R"(bench_attention 64 full threads 1 both_ms +10\.300 +10\.600 +0\.972 .*)");
-    has(4, "bench_attention 128 full threads 1 forward_ms +only in the old tree");
-    has(6, "bench_attention 256 full threads 1 forward_ms +only in the new tree");
+    for (const auto& [line, pattern] :
+         {std::pair{2, R"(64 full threads 1 forward_ms +20\.000 +20\.000 +1\.500 +\(0\.500 - 2\.000\))"},
+          {3, R"(64 full threads 1 both_ms +10\.300 +10\.600 +0\.972 .*)"},
+          {4, "128 full threads 1 forward_ms +only in the old tree"},
+          {6, "256 full threads 1 forward_ms +only in the new tree"}})
+        CHECK(std::regex_match(lines[static_cast<std::size_t>(line)],
+                               std::regex(std::string("bench_attention ") + pattern)));
     CHECK(lines[8] == "slowest: bench_attention 64 full threads 1 both_ms, 0.972 times as fast");
 
     // Of speeds, more is faster; each search and number of threads is a run.
-    fake("old/bench_decoding", "", "threads,search,batch,tokens_per_second\n$2,$4,1,200\n");
-    fake("new/bench_decoding", "", "threads,search,batch,tokens_per_second\n$2,$4,1,190\n");
+    for (const auto& [tree, speed] : {std::pair{"old", "200"}, {"new", "190"}})
+        fake(std::string(tree) + "/bench_decoding", "",
+             std::string("threads,search,batch,tokens_per_second\n$2,$4,1,") + speed + "\n");
     const Result speeds = against("old", "new", "decoding");
-    INFO(speeds.out << speeds.err);
     CHECK(speeds.status == 1);
     CHECK(contains(speeds.out, "bench_decoding beam 1 threads 1 tokens_per_second"));
     CHECK(contains(speeds.out, ", 0.950 times as fast; at least 0.97"));

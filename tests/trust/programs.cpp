@@ -161,7 +161,8 @@ private:
     std::set<std::string> never_called() const {
         std::set<std::string> ops;
         std::ifstream file("autograd/ops.h");
-        const std::regex declaration(R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator\+=)\(.*)");
+        const std::regex declaration(
+            R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator\+=)\(.*)");
         std::smatch match;
         for (std::string line; std::getline(file, line);)
             if (std::regex_match(line, match, declaration))

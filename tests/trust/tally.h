@@ -1,5 +1,5 @@
-// What an instrument has found over all its cases: how many have failed, or the largest error; and the first, or the
-// worst one.
+// What an instrument has found over all its cases: how many have failed, or the largest error; and the first,
+// or the worst one.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,8 @@ struct Figure {
 // For each way in which a case can fail.
 class Tally {
 public:
-    // found: what is wrong with a case, "" if nothing is. Returns whether to print it: one of the first three.
+    // found: what is wrong with a case, "" if nothing is. Returns whether to print it: one of the first
+    // three.
     bool add(const std::string& way, const std::string& found) {
         Figure& figure = figures_[way];
         return !found.empty() && ++figure.value <= 3;
