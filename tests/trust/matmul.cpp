@@ -125,31 +125,28 @@ private:
 
     // matmul(a (A, 1, m, k), b (B, k, n)) -> (A, B, m, n)
     void measure_op(const Product& p, const autograd::Rng& rng, const std::string& name) {
-        std::vector<Operands> of_a, of_b;
-        Tensor a = Tensor::zeros({p.batch_a, 1, p.g.m, p.g.k});
-        Tensor b = Tensor::zeros(p.g.b_transposed ? autograd::Shape{p.batch_b, p.g.n, p.g.k}
-                                                  : autograd::Shape{p.batch_b, p.g.k, p.g.n});
-        for (int64_t i = 0; i < p.batch_a; ++i) {
-            of_a.emplace_back(p, rng.fork("a").fork(static_cast<uint64_t>(i)));
-            std::copy(of_a.back().a.begin(), of_a.back().a.end(), a.mutable_data() + i * p.g.m * p.g.k);
-        }
-        for (int64_t i = 0; i < p.batch_b; ++i) {
-            of_b.emplace_back(p, rng.fork("b").fork(static_cast<uint64_t>(i)));
+        const autograd::kernels::Gemm& g = p.g;
+        std::vector<Operands>
+            xs;  // of every pair; those of a row have the same a, those of a column the same b
+        Tensor a = Tensor::zeros({p.batch_a, 1, g.m, g.k});
+        Tensor b = Tensor::zeros(g.b_transposed ? autograd::Shape{p.batch_b, g.n, g.k}
+                                                : autograd::Shape{p.batch_b, g.k, g.n});
+        for (int64_t i = 0; i < p.batch_a * p.batch_b; ++i) {
+            const int64_t of_a = i / p.batch_b, of_b = i % p.batch_b;
+            Operands& x = xs.emplace_back(p, rng.fork("a").fork(static_cast<uint64_t>(of_a)));
+            x.b = Operands(p, rng.fork("b").fork(static_cast<uint64_t>(of_b))).b;
             const std::vector<Real> rows =
-                laid_out(of_b.back().b, p.g.k, p.g.n, p.g.b_transposed, p.g.b_transposed ? p.g.k : p.g.n);
-            std::copy(rows.begin(), rows.end(), b.mutable_data() + i * p.g.k * p.g.n);
+                laid_out(x.b, g.k, g.n, g.b_transposed, g.b_transposed ? g.k : g.n);
+            std::copy(x.a.begin(), x.a.end(), a.mutable_data() + of_a * g.m * g.k);
+            std::copy(rows.begin(), rows.end(), b.mutable_data() + of_b * g.k * g.n);
         }
         autograd::kernels::use(autograd::kernels::available()[0]);
         const autograd::UsePrecision precision(p.precision);
-        const Tensor c = matmul(a, b, p.g.b_transposed);
-        for (int64_t i = 0; i < p.batch_a * p.batch_b; ++i) {
-            Operands x = of_a[static_cast<std::size_t>(i / p.batch_b)];
-            x.b = of_b[static_cast<std::size_t>(i % p.batch_b)].b;
-            const std::vector<Real> expected = in_defined_order(p, x);
-            int64_t differences = 0;
+        const Tensor c = matmul(a, b, g.b_transposed);
+        for (std::size_t i = 0; i < xs.size(); ++i) {
+            const std::vector<Real> expected = in_defined_order(p, xs[i]);
             for (std::size_t e = 0; e < expected.size(); ++e)
-                differences += !same(c.data()[i * p.g.m * p.g.n + static_cast<int64_t>(e)], expected[e]);
-            found_.differences.note(differences, name);
+                found_.differences.note(!same(c.data()[i * expected.size() + e], expected[e]), name);
             ++found_.products;
         }
     }

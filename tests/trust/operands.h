@@ -60,30 +60,29 @@ public:
     void set(const Product& p, const std::vector<Real>& before) {
         p_ = &p;
         at_ = memory_.place(p.extent_c(), p.at_end);
-        for (Real* to = from(); to < until(); ++to)
-            *to = untouched(to - at_);
-        for_elements([&](int64_t i, int64_t element) { at_[i] = before[static_cast<std::size_t>(element)]; });
+        each([&](Real& x, int64_t i, int64_t element) {
+            x = element < 0 ? untouched(i) : before[static_cast<std::size_t>(element)];
+        });
     }
     Real* data() const { return at_; }
     // How many elements are not as expected, and how many numbers outside of the rows have changed.
     void compare(const std::vector<Real>& expected, int64_t& differences, int64_t& writes) const {
         differences = writes = 0;
-        for_elements([&](int64_t i, int64_t element) {
-            differences += !same(at_[i], expected[static_cast<std::size_t>(element)]);
-            at_[i] = untouched(i);
+        each([&](const Real& x, int64_t i, int64_t element) {
+            element < 0 ? writes += !same(x, untouched(i))
+                        : differences += !same(x, expected[static_cast<std::size_t>(element)]);
         });
-        for (const Real* to = from(); to < until(); ++to)
-            writes += !same(*to, untouched(to - at_));
     }
 
 private:
-    Real* from() const { return std::max(memory_.begin(), at_ - kMargin); }
-    Real* until() const { return std::min(memory_.end(), at_ + p_->extent_c() + kMargin); }
+    // f(number, its place, which element it is): in the rows, and -1 in the gaps and the margins.
     template <class F>
-    void for_elements(const F& f) const {
-        for (int64_t i = 0, element = 0; i < p_->g.m; ++i)
-            for (int64_t j = 0; j < p_->g.n; ++j, ++element)
-                f(i * p_->g.ldc + j, element);
+    void each(const F& f) const {
+        const int64_t last = std::min(memory_.end() - at_, p_->extent_c() + kMargin);
+        for (int64_t i = std::max(memory_.begin() - at_, -kMargin); i < last; ++i) {
+            const bool in_row = i >= 0 && i < p_->extent_c() && i % p_->g.ldc < p_->g.n;
+            f(at_[i], i, in_row ? i / p_->g.ldc * p_->g.n + i % p_->g.ldc : -1);
+        }
     }
     tests::Guarded<Real> memory_{kMostNumbers};
     const Product* p_ = nullptr;
