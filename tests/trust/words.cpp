@@ -31,28 +31,15 @@ const std::string kKept = "tests/trust/words/calls.txt";  // lines of `call<TAB>
 
 using Lines = std::set<std::string>;
 
-Lines read_kept() {
-    Lines lines;
-    std::ifstream in(kKept);
-    for (std::string line; std::getline(in, line);)
-        lines.insert(line);
-    return lines;
-}
-
-void write_kept(const Lines& lines) {
-    std::ofstream out(kKept);
-    for (const std::string& line : lines)
-        out << line << '\n';
-    autograd::check(out.flush().good(), kKept, ": cannot be written");
-}
-
 // How many calls say something else than is kept, or are in only one of the two. Prints the first lines.
 int64_t count_changed(const Lines& now) {
-    const Lines kept = read_kept();
+    Lines kept, calls;
+    std::ifstream in(kKept);
+    for (std::string line; std::getline(in, line);)
+        kept.insert(line);
     std::vector<std::string> changed;
     std::set_symmetric_difference(kept.begin(), kept.end(), now.begin(), now.end(),
                                   std::back_inserter(changed));
-    Lines calls;
     for (const std::string& line : changed) {
         calls.insert(line.substr(0, line.find('\t')));
         if (calls.size() <= 20)
@@ -102,67 +89,50 @@ std::string apart(const Call& call) {
                : autograd::join("crashed: signal ", WTERMSIG(status));
 }
 
-struct Said {
-    Lines lines = {};
+// Tries all calls; what they write they write here, in files whose names are the same in every run.
+void measure(const trust::Instrument& trust, bool writes) {
+    const tests::Folder folder;
+    const std::filesystem::path here = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path);
+    Lines lines, known;
     // Nothing was thrown; a crash, no end, another exception than Error (or SettingError, for a setting), or
     // more than one line.
     int64_t silent = 0, unclear = 0;
-};
-Said try_calls() {
-    Said said;
-    Lines known;
     for (const auto& calls : {calls_of_tensors, calls_of_ops, calls_of_layers, calls_of_training,
                               calls_of_models, calls_of_decoding, calls_of_text, calls_of_files})
         for (const Call& call : calls()) {
             const std::string text = apart(call);
             autograd::check(known.insert(call.text).second, "this call is listed twice: ", call.text);
-            said.lines.insert(std::string(call.text) + '\t' + text);
+            lines.insert(std::string(call.text) + '\t' + text);
             const bool is_error = text.starts_with("Error: ") || text.starts_with("SettingError: ");
             if (is_error && text.find('\n') == text.npos)
                 continue;
-            ++(text == "silent" ? said.silent : said.unclear);
+            ++(text == "silent" ? silent : unclear);
             std::printf("%s\n  %s\n", call.text, text.c_str());
         }
-    return said;
-}
-
-// Calls that write do so here, in files whose names are the same in every run.
-Said tried_elsewhere() {
-    const tests::Folder folder;
-    const std::filesystem::path here = std::filesystem::current_path();
-    std::filesystem::current_path(folder.path);
-    Said said = try_calls();
     std::filesystem::current_path(here);
-    return said;
-}
-
-// A call that asks for too much memory gets an error, and not the whole machine. Threads of this process
-// would not be in those that it forks.
-void limit_this_process() {
-    const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
-    setrlimit(RLIMIT_AS, &memory);
-    setrlimit(RLIMIT_CORE, &core);
-    setenv("PLAINGRAD_THREADS", "1", 1);
+    if (writes) {
+        std::ofstream out(kKept);
+        std::copy(lines.begin(), lines.end(), std::ostream_iterator<std::string>(out, "\n"));
+        autograd::check(out.flush().good(), kKept, ": cannot be written");
+    }
+    trust.figure("words.calls", static_cast<double>(lines.size()));
+    for (const auto& [name, number] :
+         {std::pair{"silent", silent}, {"unclear", unclear}, {"changed", count_changed(lines)}})
+        trust.figure(std::string("words.calls_") + name, static_cast<double>(number),
+                     number > 0 ? "listed in the log" : "");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A call that asks for too much memory gets an error, and not the whole machine. Threads of this process
+    // would not be in those that it forks.
+    const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CORE, &core);
+    setenv("PLAINGRAD_THREADS", "1", 1);
     const bool writes = argc == 2 && std::string_view(argv[1]) == "--write";
     return trust::run("words", "what the library says of wrong calls", writes ? 1 : argc, argv,
-                      [writes](const trust::Instrument& trust) {
-                          limit_this_process();
-                          const Said said = tried_elsewhere();
-                          if (writes)
-                              write_kept(said.lines);
-                          // Of a figure that should be 0, the detail says where to look.
-                          const auto bad = [&](const std::string& name, int64_t number) {
-                              trust.figure("words." + name, static_cast<double>(number),
-                                           number > 0 ? "listed in the log" : "");
-                          };
-                          trust.figure("words.calls", static_cast<double>(said.lines.size()));
-                          bad("calls_silent", said.silent);
-                          bad("calls_unclear", said.unclear);
-                          bad("calls_changed", count_changed(said.lines));
-                      });
+                      [=](const trust::Instrument& trust) { measure(trust, writes); });
 }
