@@ -58,10 +58,6 @@ struct Numbers {
     }
 };
 
-Numbers numbers_for(const Instrument& trust) {
-    return {trust.count(1 << 21, 1 << 24, kAllFloats), trust.rng().fork("numbers")};
-}
-
 // ---- what is found
 
 struct Found {
@@ -204,7 +200,7 @@ void measure_special(const Function& function, const Kernels& kernels, Found& fo
 }
 
 Found measure(const Function& function, const std::vector<const Kernels*>& sets, const Instrument& trust) {
-    const Numbers numbers = numbers_for(trust);
+    const Numbers numbers = {trust.count(1 << 21, 1 << 24, kAllFloats), trust.rng().fork("numbers")};
     Found found = in_parallel(numbers.size(), kBlock, [&](int64_t begin, int64_t end) {
         return measure_block(function, sets, numbers, begin, end);
     });
