@@ -127,8 +127,8 @@ void measure(const Settings& s) {
         ours.push_back(generation.run());
         shares.push_back(reads.back() / ours.back());
     }
-    table.row(s.model, s.precision, autograd::thread_count(), std::string("tokens"), 1 / median(ours),
-              1 / median(reads), median(shares));
+    table.row(s.model, s.precision, autograd::thread_count(), "tokens", 1 / median(ours), 1 / median(reads),
+              median(shares));
 }
 
 }  // namespace

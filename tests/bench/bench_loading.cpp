@@ -82,8 +82,8 @@ void measure(const std::string& folder, bool csv) {
         }
         const auto of = [](const std::vector<double>& x) { return median({x.begin() + 1, x.end()}); };
         const auto size = static_cast<double>(bytes);
-        table.row(std::string(cold ? "cold" : "warm"), of(read), of(loaded), of(loaded) / of(read),
-                  1e-6 * size, of(memory) * 1048576 / size);
+        table.row(cold ? "cold" : "warm", of(read), of(loaded), of(loaded) / of(read), 1e-6 * size,
+                  of(memory) * 1048576 / size);
     }
 }
 

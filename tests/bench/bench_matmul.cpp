@@ -134,7 +134,7 @@ void measure(const std::vector<Shape>& all, const Product& peer, Operands& o, co
         const Shape& s = all[i];
         const double gflops = median(ours[i]), other = median(theirs[i]);
         const std::string layout = s.a_transposed ? "aT" : s.b_transposed ? "bT" : "";
-        table.row(std::string(kernels::cpu().name), autograd::thread_count(), s.m, s.n, s.k, layout, gflops,
+        table.row(kernels::cpu().name, autograd::thread_count(), s.m, s.n, s.k, layout, gflops,
                   gflops / median(peaks), other, peer ? gflops / other : 0);
     }
 }

@@ -38,8 +38,8 @@ void measure(const bench::Table& table, const char* op, const char* gain, const 
         const Plain guard;
         return cost(forward);
     }();
-    table.row(std::string(op), plain.milliseconds, fused.milliseconds,
-              plain.milliseconds / fused.milliseconds, plain.mebibytes, fused.mebibytes, std::string(gain));
+    table.row(op, plain.milliseconds, fused.milliseconds, plain.milliseconds / fused.milliseconds,
+              plain.mebibytes, fused.mebibytes, gain);
 }
 
 // Each op with its inputs, and why it is less work.

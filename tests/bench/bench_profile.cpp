@@ -196,8 +196,7 @@ void print_shares(const std::string& precision) {
             peak = std::max(peak, fma_peak(kit::precision_of(precision)));
             steps_per_second = std::max(steps_per_second, rate([&] { return training.step(), 1; }, 0.05));
         }
-        table.row(std::string(name), 1e3 / steps_per_second,
-                  1 - 1e-9 * workload(name).flops() * steps_per_second / peak);
+        table.row(name, 1e3 / steps_per_second, 1 - 1e-9 * workload(name).flops() * steps_per_second / peak);
     }
 }
 

@@ -184,7 +184,7 @@ void climb(bool csv) {
     const bench::Table table(csv, {"step", "gflops", "share_of_peak"});
     for (std::size_t i = 0; i < std::size(kSteps); ++i) {
         const double gflops = bench::median(samples[i]);
-        table.row(std::string(kSteps[i].name), gflops,
+        table.row(kSteps[i].name, gflops,
                   gflops / (i < kThreadedStep ? peak / autograd::thread_count() : peak));
     }
 }

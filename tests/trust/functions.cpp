@@ -62,12 +62,12 @@ struct Numbers {
 
 struct Found {
     int64_t numbers = 0;
-    Figure ulp = {}, share = {}, reference = {};  // the largest errors; share: of the bound
-    Figure special = {}, sets = {}, tails = {};   // wrong results
+    Figure ulp = {}, share = {};                 // the largest errors; share: of the bound
+    Figure special = {}, sets = {}, tails = {};  // wrong results
 
     void add(const Found& other) {
         numbers += other.numbers;
-        for (const auto largest : {&Found::ulp, &Found::share, &Found::reference})
+        for (const auto largest : {&Found::ulp, &Found::share})
             (this->*largest).largest((other.*largest).value, [&] { return (other.*largest).detail; });
         for (const auto count : {&Found::special, &Found::sets, &Found::tails})
             (this->*count).count((other.*count).value, [&] { return (other.*count).detail; });
@@ -139,15 +139,6 @@ void compare(const Function& function, float x, float y, Found& found) {
     found.share.largest(error / function.bound(static_cast<double>(x)), at(function, x));
 }
 
-// How far double, in which `compare` computes, is from the truth, in ulp of float.
-void compare_reference(const Function& function, float x, Found& found) {
-    const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
-    const auto finer = true_value(function.f, function.derivative, static_cast<long double>(x));
-    const auto error = std::fabs(static_cast<double>(finer.value - static_cast<long double>(truth.value)));
-    if (function.defined(x) && std::isfinite(static_cast<float>(truth.value)))
-        found.reference.largest(error / ulp_at(truth.scale), at(function, x));
-}
-
 Found measure_block(const Function& function, const std::vector<const Kernels*>& sets, const Numbers& numbers,
                     int64_t begin, int64_t end) {
     std::vector<float> x, y(static_cast<size_t>(end - begin)), other(y);
@@ -158,8 +149,6 @@ Found measure_block(const Function& function, const std::vector<const Kernels*>&
     found.numbers = end - begin;
     for (size_t i = 0; i < x.size(); ++i)
         compare(function, x[i], y[i], found);
-    for (size_t i = 0; i < x.size(); i += 1009)
-        compare_reference(function, x[i], found);
     for (size_t s = 1; s < sets.size(); ++s) {
         compute(function, *sets[s], end - begin, x.data(), other.data());
         if (std::memcmp(y.data(), other.data(), x.size() * sizeof(float)) != 0)  // NaNs may differ
@@ -239,7 +228,6 @@ void measure_all(const Instrument& trust) {
     else
         std::printf("skipped functions.compared this processor has one instruction set for them\n");
     for (const auto& [name, figure] : {std::pair{"bounds", &all.share},
-                                       {"reference", &all.reference},
                                        {"special", &all.special},
                                        {"differing", &all.sets},
                                        {"tails", &all.tails}})

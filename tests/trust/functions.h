@@ -2,7 +2,7 @@
 // off: what functions.cpp compares them with.
 //
 // In double each formula has a relative error of at most some 1e-14, less than a millionth of the gap
-// between two floats. functions.cpp measures that, too: it evaluates the same formulas in long double.
+// between two floats.
 #pragma once
 
 #include <array>
@@ -21,85 +21,65 @@ using autograd::kernels::Unary;
 //   of a sum a + b    the larger term's: where terms cancel, as in gelu' at its root, no formula in float is
 //                     exact to an ulp of the small difference
 //   of a product x s  |x| max(s, 2^-126): below 2^-126, s has fewer digits, and x multiplies their rounding
-template <class T>
 struct Truth {
-    T value, scale;
-    Truth(T y) : value(y), scale(std::fabs(y)) {}  // NOLINT: implicit, so that a number can be returned
-    Truth(T y, T size) : value(y), scale(size) {}
+    double value, scale;
+    Truth(double y) : value(y), scale(std::fabs(y)) {}  // NOLINT: implicit, so that a number can be returned
+    Truth(double y, double size) : value(y), scale(size) {}
 };
-template <class T>
-Truth<T> sum_of(Truth<T> a, Truth<T> b) {
-    return {a.value + b.value, std::fmax(a.scale, b.scale)};
-}
-template <class T>
-Truth<T> product_of(T x, T s) {
-    return {x * s, std::fabs(x) * std::fmax(s, T(0x1p-126))};
-}
+inline Truth sum_of(Truth a, Truth b) { return {a.value + b.value, std::fmax(a.scale, b.scale)}; }
+inline Truth product_of(double x, double s) { return {x * s, std::fabs(x) * std::fmax(s, 0x1p-126)}; }
 
 namespace truth {
 
-template <class T>
-T sigmoid(T x) {
-    const T e = std::exp(-std::fabs(x));
+inline const double kPi = std::acos(-1.0);
+
+inline double sigmoid(double x) {
+    const double e = std::exp(-std::fabs(x));
     return (x < 0 ? e : 1) / (1 + e);
 }
 // P(N <= x) of the normal distribution; erfc has all its digits where it is tiny.
-template <class T>
-T normal(T x) {
-    return std::erfc(-x * std::sqrt(T(0.5))) / 2;
-}
-template <class T>
-T density(T x) {
-    return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(T(-1)));
-}
+inline double normal(double x) { return std::erfc(-x * std::sqrt(0.5)) / 2; }
+inline double density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
 
 // gelu_tanh(x) = x sigmoid(2u)
-template <class T>
-T two_u(T x) {
-    return 2 * std::sqrt(2 / std::acos(T(-1))) * (x + T(0.044715L) * x * x * x);
-}
-template <class T>
-T two_du(T x) {
-    return 2 * std::sqrt(2 / std::acos(T(-1))) * (1 + 3 * T(0.044715L) * x * x);
-}
+inline double two_u(double x) { return 2 * std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x); }
+inline double two_du(double x) { return 2 * std::sqrt(2 / kPi) * (1 + 3 * 0.044715 * x * x); }
 
 }  // namespace truth
 
-// f(x) or f'(x), T being double or long double. As in kernels.h, the derivative of exp, sqrt, tanh and
-// sigmoid is a function of the result.
-template <class T>
-Truth<T> true_value(Unary f, bool derivative, T x) {
+// f(x) or f'(x). As in kernels.h, the derivative of exp, sqrt, tanh and sigmoid is a function of the result.
+inline Truth true_value(Unary f, bool derivative, double x) {
     if (std::isnan(x))
         return x;
     // Further out everything has its limit, and infinity times 0 would be NaN.
-    const T left = std::fmax(x, T(-1000)), inside = std::fmin(left, T(1000));
+    const double left = std::fmax(x, -1000), inside = std::fmin(left, 1000);
     // (x s(2u))' for any u(x), from s = s(2u), 1 - s = s(-2u) and 2u'
-    const auto product = [&](T twice, T slope) {
-        const T factor = inside * slope;
-        return sum_of<T>(truth::sigmoid(twice),
-                         product_of(factor, truth::sigmoid(twice) * truth::sigmoid(-twice)));
+    const auto product = [&](double twice, double slope) {
+        const double factor = inside * slope;
+        return sum_of(truth::sigmoid(twice),
+                      product_of(factor, truth::sigmoid(twice) * truth::sigmoid(-twice)));
     };
     switch (f) {
         case Unary::neg:
             return derivative ? -1 : -x;
         case Unary::abs:
-            return derivative ? T(x > 0) - T(x < 0) : std::fabs(x);
+            return derivative ? double(x > 0) - double(x < 0) : std::fabs(x);
         case Unary::relu:
-            return derivative ? T(x > 0) : std::fmax(x, T(0));
+            return derivative ? double(x > 0) : std::fmax(x, 0);
         case Unary::to_bf16:
-            return derivative ? 1 : static_cast<T>(tests::bf16(static_cast<autograd::Real>(x)));
+            return derivative ? 1 : static_cast<double>(tests::bf16(static_cast<autograd::Real>(x)));
         case Unary::exp:
             return derivative ? x : std::exp(x);
         case Unary::log:
             return derivative ? 1 / x : std::log(x);
         case Unary::sqrt:
-            return derivative ? T(0.5) / x : std::sqrt(x);
+            return derivative ? 0.5 / x : std::sqrt(x);
         case Unary::tanh:
             return derivative ? (1 - x) * (1 + x) : std::tanh(x);
         case Unary::sigmoid:
             return derivative ? x * (1 - x) : truth::sigmoid(x);
         case Unary::gelu:
-            return derivative ? sum_of<T>(truth::normal(inside), inside * truth::density(inside))
+            return derivative ? sum_of(truth::normal(inside), inside * truth::density(inside))
                               : left * truth::normal(left);
         case Unary::gelu_tanh:
             return derivative ? product(truth::two_u(inside), truth::two_du(inside))
@@ -109,7 +89,7 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
         case Unary::count:
             break;
     }
-    return std::numeric_limits<T>::quiet_NaN();
+    return std::numeric_limits<double>::quiet_NaN();
 }
 
 // ---- what is promised
