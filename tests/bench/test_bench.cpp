@@ -211,7 +211,7 @@ TEST_CASE("bench_profile: every kernel's time, the products by shape, and what i
         for (const std::string name : {"reverse", "toy", "char_small"}) {
             std::smatch found;
             REQUIRE(std::regex_search(
-                out, found, std::regex("\n\\| +" + name + " \\| +([0-9.]+) \\| +(-?[0-9.e-]+) \\|\n")));
+                out, found, std::regex("\n\\| " + name + " +\\| +([0-9.]+) \\| +(-?[0-9.e-]+) \\|\n")));
             CHECK(positive(found[1]));
             CHECK(std::stod(found[2]) <= 1);
         }
