@@ -50,14 +50,15 @@ private:
     std::vector<int> widths_;  // negative: begins at the left
 };
 
-// A benchmark's main: all have --csv; `add` adds rows to the options, `measure` does the work.
+// A benchmark's main: `add` adds rows to the options, `measure` does the work. csv: none if it has no --csv.
 template <class Add, class Measure>
-int run(const std::string& name, const std::string& summary, int argc, char** argv, bool& csv, const Add& add,
+int run(const std::string& name, const std::string& summary, int argc, char** argv, bool* csv, const Add& add,
         const Measure& measure) {
     return kit::run(name, argv[0], [&] {
         kit::Options options({"build/bench/" + name, summary});
         add(options);
-        options.add("--csv", "print comma-separated values", csv);
+        if (csv != nullptr)
+            options.add("--csv", "print comma-separated values", *csv);
         options.parse(argc, argv);
         measure();
         return 0;

@@ -102,6 +102,6 @@ int main(int argc, char** argv) {
         options.add("--mask", "which keys a query sees", s.mask, {"both", "causal", "full"});
         s.add_to(options);
     };
-    return bench::run("bench_attention", "measures attention, 12 heads of 64, by length", argc, argv, s.csv,
+    return bench::run("bench_attention", "measures attention, 12 heads of 64, by length", argc, argv, &s.csv,
                       add, [&] { measure_all(s); });
 }

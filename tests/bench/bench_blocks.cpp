@@ -16,7 +16,6 @@ namespace {
 constexpr int kSeeds = 3;
 
 struct Settings {
-    bool csv = false;
     Words words;  // the text, and the configurations: the first is what the others are compared with
     std::string program = "apps/generate";
     double rate = 0.003;
@@ -90,7 +89,7 @@ int main(int argc, char** argv) {
         options.add("--steps", "N", "training steps", s.steps, {.min = 1});
     };
     return bench::run("bench_blocks", "trains the configurations of generate train, and compares them", argc,
-                      argv, s.csv, add, [&] {
+                      argv, nullptr, add, [&] {
                           Words configs(s.words.begin() + 1, s.words.end());
                           if (configs.empty())
                               configs = {"2017",        "2017+pre-norm", "2017+rms-norm", "2017+rotary",

@@ -129,6 +129,6 @@ int main(int argc, char** argv) {
                     s.save);
         s.add_to(options, "one thread, then all");
     };
-    return run("bench_decoding", "measures decoding with a cache", argc, argv, s.csv, add,
+    return run("bench_decoding", "measures decoding with a cache", argc, argv, &s.csv, add,
                [&] { measure_all(s); });
 }

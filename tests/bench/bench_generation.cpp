@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
         options.add("--prompt", "N", "reads a text of N tokens instead; 0: writes", s.prompt, {.max = 1024});
         s.add_to(options);
     };
-    return run("bench_generation", "measures how fast language models write", argc, argv, s.csv, add, [&] {
+    return run("bench_generation", "measures how fast language models write", argc, argv, &s.csv, add, [&] {
         if (s.turns)
             take_turns(s, [&] {
                 auto generation = std::make_shared<Generation>(s);

@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
                      {.max = 1});
         options.add_threads();
     };
-    return run("bench_loading", "measures how long a model of others takes to load", argc, argv, csv, add,
+    return run("bench_loading", "measures how long a model of others takes to load", argc, argv, &csv, add,
                [&] {
                    const tests::Folder made;
                    if (words.empty())

@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
         options.add("--threads", "N", "number of threads; 0: one thread, then all", threads, {.max = 1024});
         options.add("--peers", "also measure OpenBLAS, if it is installed", peers);
     };
-    return run("bench_matmul", "measures the matrix product", argc, argv, csv, add, [&] {
+    return run("bench_matmul", "measures the matrix product", argc, argv, &csv, add, [&] {
         const Product peer = peers ? openblas() : nullptr;
         if (peers && !peer)
             std::fprintf(stderr, "bench_matmul: OpenBLAS is not installed: skipped\n");

@@ -216,6 +216,6 @@ int main(int argc, char** argv) {
         options.add("--python", "PROGRAM", "which Python", s.python);
         options.add_threads();
     };
-    return bench::run("bench_microgpt", "trains microgpt.py's recipe with the library", argc, argv, s.csv,
+    return bench::run("bench_microgpt", "trains microgpt.py's recipe with the library", argc, argv, &s.csv,
                       add, [&] { compare(s); });
 }

@@ -87,6 +87,6 @@ void measure_all(bool csv) {
 int main(int argc, char** argv) {
     bool csv = false;
     return bench::run(
-        "bench_plain", "what each fused op gains over its plain form", argc, argv, csv,
+        "bench_plain", "what each fused op gains over its plain form", argc, argv, &csv,
         [](kit::Options& options) { options.add_threads(); }, [&] { measure_all(csv); });
 }

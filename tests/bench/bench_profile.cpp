@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
         options.add_threads();
         options.add_precision(s.precision);
     };
-    return run("bench_profile", "shows where the time of a training step goes", argc, argv, s.csv, add, [&] {
+    return run("bench_profile", "shows where the time of a training step goes", argc, argv, &s.csv, add, [&] {
         static const Kernels table = clocks();
         autograd::kernels::use(table);
         profile(s);

@@ -194,6 +194,6 @@ void climb(bool csv) {
 int main(int argc, char** argv) {
     bool csv = false;
     return bench::run(
-        "bench_staircase", "makes a matrix product faster, step by step", argc, argv, csv,
+        "bench_staircase", "makes a matrix product faster, step by step", argc, argv, &csv,
         [](kit::Options& options) { options.add_threads(); }, [&] { climb(csv); });
 }

@@ -210,5 +210,5 @@ int main(int argc, char** argv) {
         options.add("--python-steps", "N", "how many steps it does", s.python_steps, {1, kCompared});
     };
     return bench::run("bench_step_staircase", "makes a training step faster, stair by stair", argc, argv,
-                      s.csv, add, [&] { climb(s); });
+                      &s.csv, add, [&] { climb(s); });
 }

@@ -94,5 +94,5 @@ int main(int argc, char** argv) {
         s.add_to(options, "one thread, then all");
     };
     return run("bench_training", "measures training steps of the models in tests/bench/workloads.cpp", argc,
-               argv, s.csv, add, [&] { measure_all(s); });
+               argv, &s.csv, add, [&] { measure_all(s); });
 }

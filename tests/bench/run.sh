@@ -52,6 +52,6 @@ bench-multi30k) # if interrupted, it resumes at the next call
             --accumulate 2 --save "$saved"
     fi
     ;;
-bench-blocks) run blocks "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/generate" ;;
+bench-blocks) "$OUT/bench/bench_blocks" "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/generate" ;;
 *) run "${1#bench-}" ;;
 esac
