@@ -1,5 +1,5 @@
 # Tests, benchmarks and pages; a part of the Makefile, whose variables it uses.
-BENCH := bench $(addprefix bench-,against blocks generation loading microgpt multi30k peers plain scaling staircase steps)
+BENCH := bench $(addprefix bench-,against blocks generation loading microgpt multi30k peers plain staircase steps)
 .PHONY: test test-long tests test-objects test-mpi fuzz fuzz-keep fuzzer exercise $(BENCH) curves chapters chapters-quick pictures traps test-hugging-face test-published
 
 MPI_TESTS  := $(call find,tests/mpi,test_*.cpp)
@@ -72,7 +72,7 @@ endif
 
 # Built where a test needs them.
 TESTED_APPS    := $(if $(filter tests/apps/%,$(TEST_SRC)),$(PROGRAMS) $(APPS_IN)/one_page)
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/bench_,training decoding attention profile blocks generation scaling step_staircase microgpt))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/bench_,training decoding attention profile blocks generation step_staircase microgpt))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 $(OUT)/tests: $(TEST_OBJ) $(OUT)/tests_list $(SHARED) $(TESTED_PARTS)
@@ -142,9 +142,12 @@ fuzz fuzz-keep: fuzzer  ## mutates files, texts, command lines, with clang: SECO
 fuzzer:
 	+@$(MAKE) CXX='$(if $(findstring ccache,$(CXX)),ccache )clang++' VARIANT=asan BUILD='$(BUILD)/fuzz' PCH=no CI= WERROR= \
 	    CXXFLAGS=-fsanitize-coverage=inline-8bit-counters,indirect-calls,pc-table '$(BUILD)/fuzz/asan/fuzz'
-# An exercise is its test, compiled with the skeleton beside it, which the learner fills in. (exercises.sh tries the solution.)
-$(OBJ)/exercises/%.o: EXTRA = $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) -DEXERCISE='"tests/exercises/$*/exercise.h"'
-$(OBJ)/exercises/%.o: tests/exercises/%/test.cpp $(OUT)/flags
+# An exercise is its test, compiled with the page that the learner fills in. That is written once, and then the learner's.
+exercises/%.h: | tests/exercises/%/exercise.h
+	@mkdir -p exercises && sh tests/tools/exercises.sh page $* >$@
+.PRECIOUS: exercises/%.h
+$(OBJ)/exercises/%.o: EXTRA = $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) -DEXERCISE='"exercises/$*.h"'
+$(OBJ)/exercises/%.o: tests/exercises/%/test.cpp exercises/%.h $(OUT)/flags
 	$(compile)
 $(OUT)/exercises/%: LIBS += $(CATCH_LIBS)
 $(OUT)/exercises/%: $(OBJ)/exercises/%.o $(MARKING) $(MAIN) $(LIB)
@@ -160,17 +163,15 @@ solution-%: FORCE
 # ---- Benchmarks, pages, comparisons -------------------------------------------------------------
 # With the Python that is named, else with the one that `make deps-peers` made, else with the system's.
 PEERS_PYTHON = $(or $(if $(filter file,$(origin PYTHON)),$(wildcard $(BUILD)/peers/bin/python)),$(PYTHON))
-MPIRUN ?= $(patsubst mpicc%,mpirun%,$(MPICC))
 benches            = $(1:%=$(OUT)/bench/bench_%)
-for_bench          = $(call benches,overhead matmul training decoding attention profile)
+for_bench          = $(call benches,matmul training decoding attention profile)
 for_bench-peers    = $(call benches,training decoding generation attention matmul)
 for_bench-against  = $(call benches,training decoding attention generation)
 for_bench-steps    = $(call benches,step_staircase)
 for_bench-multi30k = $(APPS_IN)/translate
-for_bench-scaling  = $(if $(MPI),$(call benches,scaling),FORCE)
 bench:  ## speed and memory, as a share of this machine; bench-NAME
 $(BENCH): $$(or $$(for_$$@),$$(call benches,$$(patsubst bench-%,%,$$@)))
-	@MAKE='$(make_program)' $(foreach v,CXX CXXFLAGS OUT BUILD APPS_IN RUN PYTHON PEERS_PYTHON MPI MPICC MPIRUN CSV DATA FOLDER NAMES MICROGPT LLMC OLD PAIRS ONLY RATE,$(v)='$($(v))') sh tests/bench/run.sh $@
+	@MAKE='$(make_program)' $(foreach v,CXX CXXFLAGS OUT BUILD APPS_IN RUN PYTHON PEERS_PYTHON CSV DATA FOLDER NAMES MICROGPT LLMC OLD PAIRS ONLY RATE,$(v)='$($(v))') sh tests/bench/run.sh $@
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done

@@ -7,14 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "models/presets.h"
 #include "models/saved.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/bench.h"
 #include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
@@ -30,127 +27,86 @@ struct Sample {
 // What f takes, in a process of its own.
 template <class F>
 Sample sample(F f) {
-    int ends[2];
-    autograd::check(pipe(ends) == 0, "[bench] no pipe could be made");
+    static auto* const taken = static_cast<Sample*>(
+        mmap(nullptr, sizeof(Sample), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     const pid_t child = fork();
     if (child == 0) {
         const double memory = peak_memory(), begin = seconds();
         f();
-        const Sample taken = {seconds() - begin, peak_memory() - memory};
-        std::_Exit(::write(ends[1], &taken, sizeof taken) == sizeof taken ? 0 : 1);
+        *taken = {seconds() - begin, peak_memory() - memory};
+        std::_Exit(0);
     }
-    Sample taken;
     int status = 0;
-    close(ends[1]);
-    const bool got = ::read(ends[0], &taken, sizeof taken) == sizeof taken;
-    close(ends[0]);
     waitpid(child, &status, 0);
-    autograd::check(got && status == 0, "[bench] a process failed");
-    return taken;
+    autograd::check(child > 0 && status == 0, "[bench] a process failed");
+    return *taken;
 }
 
-int open_file(const std::string& path) {
+// The file with the weights; forget: first, so that it must come from the disk.
+int open_weights(const std::string& folder, bool forget = false) {
+    const std::string path = folder + "/model.safetensors";
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     autograd::check(file >= 0, path, ": cannot be opened");
+    if (forget) {
+        fdatasync(file);
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    }
     return file;
 }
 
-std::vector<std::string> weights_of(const std::string& folder) {
-    std::vector<std::string> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (entry.path().extension() == ".safetensors")
-            paths.push_back(entry.path().string());
-    return paths;
+void read_weights(const std::string& folder, std::size_t size) {
+    void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    autograd::check(memory != MAP_FAILED, "[bench] no memory for ", size, " bytes");
+    const int file = open_weights(folder);
+    char* to = static_cast<char*>(memory);
+    for (ssize_t n = 1; n > 0; to += n)
+        n = ::read(file, to, size);
+    close(file);
 }
 
-// So that the next reader waits for the disk.
-void forget(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-        const int file = open_file(path);
-        fdatasync(file);
-        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-        close(file);
-    }
-}
-
-void read_files(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-        const std::size_t size = std::filesystem::file_size(path);
-        void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        autograd::check(memory != MAP_FAILED, "[bench] no memory for ", size, " bytes");
-        const int file = open_file(path);
-        char* to = static_cast<char*>(memory);
-        for (ssize_t n = 1; n > 0; to += n)
-            n = ::read(file, to, size);
-        close(file);
-    }
-}
-
-void load(const std::string& folder, std::optional<autograd::Precision> packed) {
-    const models::SavedModel opened(folder);
-    if (opened.config.kind == models::Kind::masked)
-        models::load_model<models::MaskedLanguageModel>(opened,
-                                                        {.packed = packed.has_value(), .precision = packed});
-    else
-        models::load_model<models::LanguageModel>(opened,
-                                                  {.packed = packed.has_value(), .precision = packed});
-}
-
-// A language model of the size of GPT-2 (124 million parameters), with random weights.
-void make(const std::string& folder) {
-    using namespace models::hugging_face;
-    const models::LanguageModel model(models::gpt2(), autograd::Rng(1));
-    save(folder, model, config_of(model.config, "gpt2"));
-}
-
-void measure(const std::string& folder, int64_t rounds, std::optional<autograd::Precision> packed) {
-    const std::vector<std::string> paths = weights_of(folder);
-    double bytes = 0;
-    for (const std::string& path : paths)
-        bytes += static_cast<double>(std::filesystem::file_size(path));
+void measure(const std::string& folder, bool csv) {
+    const std::size_t bytes = std::filesystem::file_size(folder + "/model.safetensors");
+    const Table table(csv, {"file", "read, s", "loaded, s", "times", "MB", "memory / file"});
     for (const bool cold : {false, true}) {
         std::vector<double> read, loaded, memory;
-        for (int64_t round = 0; round <= rounds; ++round) {
-            if (cold)
-                forget(paths);
-            const double plain = sample([&] { read_files(paths); }).seconds;
-            if (cold)
-                forget(paths);
-            const Sample taken = sample([&] { load(folder, packed); });
-            if (round == 0)  // warms the system's memory
-                continue;
-            read.push_back(plain);
+        for (int64_t round = 0; round <= 9; ++round) {  // the first one warms the system's memory
+            close(open_weights(folder, cold));
+            read.push_back(sample([&] { read_weights(folder, bytes); }).seconds);
+            close(open_weights(folder, cold));
+            const Sample taken = sample([&] {
+                const models::SavedModel opened(folder);
+                models::load_model<models::LanguageModel>(opened, {});
+            });
             loaded.push_back(taken.seconds);
             memory.push_back(taken.mebibytes);
         }
-        std::printf("%s: read %.3f s, loaded %.3f s, %.2f times; %.0f MB of files, %.2f of it in memory\n",
-                    cold ? "cold" : "warm", median(read), median(loaded), median(loaded) / median(read),
-                    1e-6 * bytes, median(memory) * 1048576 / bytes);
+        const auto of = [](const std::vector<double>& x) { return median({x.begin() + 1, x.end()}); };
+        const auto size = static_cast<double>(bytes);
+        table.row(cold ? "cold" : "warm", of(read), of(loaded), of(loaded) / of(read), 1e-6 * size,
+                  of(memory) * 1048576 / size);
     }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_loading", argv[0], [&] {
-        std::vector<std::string> words;
-        std::string packed = "no";
-        int64_t rounds = 9;
-        kit::Options options(
-            {"build/bench/bench_loading", "measures how long a model of others takes to load"});
+    std::vector<std::string> words;
+    bool csv = false;
+    const auto add = [&](kit::Options& options) {
         options.rest("[FOLDER]",
-                     "a language model from Hugging Face; without: one of GPT-2's size, made here", words);
-        options.add("--rounds", "N", "measurements of each", rounds, {.min = 1});
-        options.add("--packed", "the weights, as for programs that only compute", packed,
-                    {"no", "float32", "bf16"});
+                     "a language model from Hugging Face; without: one of GPT-2's size, made here", words,
+                     {.max = 1});
         options.add_threads();
-        options.parse(argc, argv);
-        kit::check_usage(words.size() <= 1, "one FOLDER is enough");
-        const tests::Folder made;
-        if (words.empty())
-            sample([&] { make(made.path); });
-        measure(words.empty() ? made.path : words[0], rounds,
-                packed == "no" ? std::nullopt : std::optional(kit::precision_of(packed)));
-        return 0;
-    });
+    };
+    return run("bench_loading", "measures how long a model of others takes to load", argc, argv, &csv, add,
+               [&] {
+                   const tests::Folder made;
+                   if (words.empty())
+                       sample([&] {
+                           const models::LanguageModel model(models::gpt2(), autograd::Rng(1));
+                           using namespace models;
+                           save(made.path, model, hugging_face::config_of(model.config, "gpt2"));
+                       });
+                   measure(words.empty() ? made.path : words[0], csv);
+               });
 }

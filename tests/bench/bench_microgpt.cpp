@@ -3,19 +3,16 @@
 // so the losses are microgpt.py's. If a copy of it is given, it runs afterwards, and the losses of both must
 // agree.
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <sstream>
 
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "models/families/one_stack.h"
 #include "nn/optim.h"
-#include "tests/bench/measure.h"
-#include "tests/bench/output.h"
+#include "tests/bench/bench.h"
 #include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
@@ -84,36 +81,27 @@ models::Config configure(const Recipe& recipe) {
     return c;
 }
 
-// Puts the next `rows` x `columns` weights into the parameter of this name: a table (count, d) as it is, and
-// a matrix, which microgpt.py has as (out, in), transposed into columns `first`, ... of ours.
-void fill(const Real*& next, const models::LanguageModel& model, const std::string& name, int64_t rows,
-          int64_t columns, bool transposed, int64_t first = 0) {
-    for (const nn::NamedParameter& p : nn::parameters(model))
-        if (p.name == name) {
-            Real* const values = Tensor(p.tensor).mutable_data();
-            const int64_t width = p.tensor.size(1);
-            for (int64_t i = 0; i < rows; ++i)
-                for (int64_t j = 0; j < columns; ++j)
-                    values[transposed ? j * width + first + i : i * width + j] = *next++;
-            return;
-        }
-    throw autograd::Error("[bench] there is no parameter " + name);
-}
-
+// Puts microgpt.py's weights into our parameters, in its order: a table (count, d) as it is, and a matrix,
+// which it has as (out, in), transposed. Queries, keys and values are one matrix of ours, side by side.
 void fill(const models::LanguageModel& model, const std::vector<Real>& weights) {
     const Real* next = weights.data();
-    const int64_t words = model.config.vocabulary;
-    check(std::ssize(weights) == kWidth * (2 * words + kContext + 12 * kWidth), "[bench] ", weights.size(),
-          " weights do not fit ", words - 1, " letters");
-    const std::string layer = "backbone.encoder.layers.0.";
-    fill(next, model, "backbone.embedding.tokens.table", words, kWidth, false);
-    fill(next, model, "backbone.embedding.positions.table", kContext, kWidth, false);
-    fill(next, model, "output.table", words, kWidth, false);
-    for (int64_t part = 0; part < 3; ++part)  // queries, keys, values
-        fill(next, model, layer + "self_attention.in_proj.weight", kWidth, kWidth, true, part * kWidth);
-    fill(next, model, layer + "self_attention.out_proj.weight", kWidth, kWidth, true);
-    fill(next, model, layer + "feed_forward.linear1.weight", 4 * kWidth, kWidth, true);
-    fill(next, model, layer + "feed_forward.linear2.weight", kWidth, 4 * kWidth, true);
+    check(std::ssize(weights) == kWidth * (2 * model.config.vocabulary + kContext + 12 * kWidth), "[bench] ",
+          weights.size(), " weights do not fit ", model.config.vocabulary, " words");
+    std::map<std::string, Tensor> ours;
+    for (const nn::NamedParameter& p : nn::parameters(model))
+        ours.emplace(p.name, p.tensor);
+    for (const char* table : {"backbone.embedding.tokens", "backbone.embedding.positions", "output"}) {
+        Tensor& to = ours.at(table + std::string(".table"));
+        std::copy(next, next + to.numel(), to.mutable_data());
+        next += to.numel();
+    }
+    for (const char* matrix : {"self_attention.in_proj", "self_attention.out_proj", "feed_forward.linear1",
+                               "feed_forward.linear2"}) {
+        Tensor& to = ours.at(autograd::join("backbone.encoder.layers.0.", matrix, ".weight"));
+        for (int64_t i = 0; i < to.size(1); ++i)
+            for (int64_t j = 0; j < to.size(0); ++j)
+                to.mutable_data()[j * to.size(1) + i] = *next++;
+    }
 }
 
 struct Run {
@@ -176,25 +164,22 @@ Run run_copy(const std::string& python, const std::string& copy, const std::stri
 
 struct Settings {
     bool csv = false;
-    std::string names, copy, python = "python3";
+    std::vector<std::string> names;
+    std::string copy, python = "python3";
 };
 
+// A row of the table; with --csv, each loss in a line.
 void print(const Settings& s, const char* who, const Run& run) {
-    if (s.csv) {
-        std::printf("%s,%.6f", who, run.seconds);
-        for (const double loss : run.losses)
-            std::printf(",%.4f", loss);
-        std::printf("\n");
-    } else {
+    for (const double loss : s.csv ? run.losses : std::vector<double>{})
+        std::printf("%s,%.4f\n", who, loss);
+    if (!s.csv)
         std::printf("| %s | %.3g s | %.3g ms | %.4f | %.4f |\n", who, run.seconds, 1e3 * run.seconds / kSteps,
                     run.losses.front(),
                     std::accumulate(run.losses.end() - kLast, run.losses.end(), 0.0) / kLast);
-    }
-    std::fflush(stdout);
 }
 
 void compare(const Settings& s) {
-    const Recipe recipe = draw(s.python, s.names);
+    const Recipe recipe = draw(s.python, s.names[0]);
     std::vector<double> times;
     Run ours;
     for (int round = 0; round < 5; ++round) {
@@ -202,20 +187,15 @@ void compare(const Settings& s) {
         times.push_back(ours.seconds);
     }
     ours.seconds = bench::median(times);
-    if (s.csv)
-        std::printf("program,seconds,losses\n");
-    else
+    if (!s.csv)
         std::printf(
             "| | %d steps | a step | loss of the first | mean loss of the last %d |\n"
             "|---|---:|---:|---:|---:|\n",
             kSteps, kLast);
     print(s, "plaingrad", ours);
-    if (s.copy.empty()) {
-        if (!s.csv)
-            std::printf("\nNo microgpt.py was given to compare with: MICROGPT=path/microgpt.py\n");
+    if (s.copy.empty())
         return;
-    }
-    const Run theirs = run_copy(s.python, s.copy, s.names);
+    const Run theirs = run_copy(s.python, s.copy, s.names[0]);
     print(s, "microgpt.py", theirs);
     double apart = 0;
     for (std::size_t i = 0; i < theirs.losses.size(); ++i)
@@ -229,18 +209,13 @@ void compare(const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_microgpt", argv[0], [&] {
-        Settings s;
-        kit::Options options({"build/bench/bench_microgpt", "trains microgpt.py's recipe with the library"});
-        kit::Options::Words names;
-        options.rest("NAMES", "a file with a name on each line", names, {1, 1});
+    Settings s;
+    const auto add = [&](kit::Options& options) {
+        options.rest("NAMES", "a file with a name on each line", s.names, {1, 1});
         options.add("--microgpt", "FILE", "a copy of microgpt.py, to run afterwards", s.copy).allow_empty();
         options.add("--python", "PROGRAM", "which Python", s.python);
-        options.add("--csv", "print comma-separated values, with all losses", s.csv);
         options.add_threads();
-        options.parse(argc, argv);
-        s.names = names[0];
-        compare(s);
-        return 0;
-    });
+    };
+    return bench::run("bench_microgpt", "trains microgpt.py's recipe with the library", argc, argv, &s.csv,
+                      add, [&] { compare(s); });
 }

@@ -4,12 +4,8 @@
 // All matrices are 1152 x 1152, so that no tile is cut off at an edge. (The library's code is longer mostly
 // because it handles edges.) This file is compiled for the instruction set of the machine at hand, and with
 // fused multiply-adds.
-#include <cstdio>
-
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/bench.h"
 
 using namespace plaingrad;  // NOLINT
 
@@ -171,12 +167,6 @@ void climb(bool csv) {
     }
     library(N, a.data(), b.data(), expected.data());
     const double peak = bench::fma_peak();
-    std::printf(
-        csv ? "step,gflops,share_of_peak\n" : "%lld x %lld x %lld, %d threads, fma peak %.0f GFLOP/s\n\n",
-        static_cast<long long>(N), static_cast<long long>(N), static_cast<long long>(N),
-        autograd::thread_count(), peak);
-    if (!csv)
-        std::printf("                  GFLOP/s     gain   of peak\n");
     std::vector<std::vector<double>> samples(std::size(kSteps));
     // Rounds go over all steps in turn: what disturbs hits one sample of each.
     for (int round = 0; round < kRounds; ++round)
@@ -191,29 +181,19 @@ void climb(bool csv) {
             autograd::check(std::equal(c.data(), c.data() + step.rows * N, expected.data()), "[bench] step ",
                             step.name, " computes something else");
         }
+    const bench::Table table(csv, {"step", "gflops", "share_of_peak"});
     for (std::size_t i = 0; i < std::size(kSteps); ++i) {
         const double gflops = bench::median(samples[i]);
-        const double of = i < kThreadedStep ? peak / autograd::thread_count() : peak;
-        if (csv)
-            std::printf("%s,%.2f,%.4f\n", kSteps[i].name, gflops, gflops / of);
-        else if (i == 0)
-            std::printf("%-15s %9.1f          %7.1f %%\n", kSteps[i].name, gflops, 100 * gflops / of);
-        else
-            std::printf("%-15s %9.1f %7.2fx %7.1f %%\n", kSteps[i].name, gflops,
-                        gflops / bench::median(samples[i - 1]), 100 * gflops / of);
+        table.row(kSteps[i].name, gflops,
+                  gflops / (i < kThreadedStep ? peak / autograd::thread_count() : peak));
     }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_staircase", argv[0], [&] {
-        bool csv = false;
-        kit::Options options({"build/bench/bench_staircase", "makes a matrix product faster, step by step"});
-        options.add_threads();
-        options.add("--csv", "print comma-separated values", csv);
-        options.parse(argc, argv);
-        climb(csv);
-        return 0;
-    });
+    bool csv = false;
+    return bench::run(
+        "bench_staircase", "makes a matrix product faster, step by step", argc, argv, &csv,
+        [](kit::Options& options) { options.add_threads(); }, [&] { climb(csv); });
 }

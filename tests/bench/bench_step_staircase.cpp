@@ -2,22 +2,17 @@
 // each adds one idea to the one before. The losses of all must agree, and so must the gradients of the first
 // step.
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <functional>
-#include <iomanip>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
 
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "autograd/plain.h"
 #include "tests/apps/one_page.h"
-#include "tests/bench/measure.h"
-#include "tests/bench/output.h"
+#include "tests/bench/bench.h"
 #include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
@@ -61,32 +56,14 @@ void write_case(const std::string& path, const Batch& batch, const models::Trans
 
 // ---------------------------------------------------------------------------------------------- the stairs
 
-// Trains the step of this number, from 1 on, and returns the loss before it.
-using Step = std::function<double(int step)>;
-
 struct Stair {
     std::string name, what;
     std::function<void()> enter = [] {};  // sets what holds for the whole process: instruction set, threads
-    Step step = {};                       // none: it has been measured already
+    // Trains the step of this number, from 1 on, and returns the loss before it; none: it is measured.
+    std::function<double(int number)> step = {};
     std::vector<double> losses = {}, seconds = {};
     bool aside = false;  // not a stair, but to compare
 };
-
-Stair library_stair(const std::string& name, const std::string& what, const std::string& isa, int threads,
-                    bool plain, const one_page::Transformer& page, const Batch& batch) {
-    const auto enter = [isa, threads] {
-        kernels::use(isa.c_str());
-        set_thread_count(threads);
-    };
-    const auto library = std::make_shared<Library>(page);
-    const auto step = [library, plain, &batch](int number) {
-        std::optional<Plain> guard;
-        if (plain)
-            guard.emplace();
-        return library->step(batch, number);
-    };
-    return {.name = name, .what = what, .enter = enter, .step = step};
-}
 
 // The library with one thread, in plain form and fused; then on each instruction set with longer vectors;
 // then with all threads. The first set with vectors comes first, and the baseline stands aside, to compare:
@@ -99,7 +76,17 @@ void add_library_stairs(std::vector<Stair>& stairs, const one_page::Transformer&
             sets.insert(sets.begin(), *isa);
     const auto add = [&](const std::string& name, const std::string& what, const std::string& isa, int n = 1,
                          bool plain = false) {
-        stairs.push_back(library_stair(name, what, isa, n, plain, page, batch));
+        const auto enter = [=] {
+            kernels::use(isa.c_str());
+            set_thread_count(n);
+        };
+        const auto step = [=, &batch, library = std::make_shared<Library>(page)](int number) {
+            std::optional<Plain> guard;
+            if (plain)
+                guard.emplace();
+            return library->step(batch, number);
+        };
+        stairs.push_back({.name = name, .what = what, .enter = enter, .step = step});
     };
     const std::size_t first = sets.size() > 1 ? 1 : 0;
     add("library: plain ops", "our kernels for " + sets[first], sets[first], 1, true);
@@ -130,17 +117,17 @@ Scalars run_scalars(const Settings& s, const Batch& batch, const models::Transfo
     const tests::Folder folder;
     write_case(folder / "case", batch, start);
     Scalars result;
-    bench::read_output("'" + s.python + "' tests/bench/scalar_autograd.py '" + folder / "case" + "' " +
-                           std::to_string(s.python_steps),
-                       [&](const std::string& line) {
-                           std::istringstream in(line);
-                           std::string kind;
-                           in >> kind;
-                           if (kind == "step")
-                               in >> result.losses.emplace_back() >> result.seconds.emplace_back();
-                           else
-                               result.gradients.assign(std::istream_iterator<double>(in), {});
-                       });
+    bench::read_output(
+        join("'", s.python, "' tests/bench/scalar_autograd.py '", folder / "case", "' ", s.python_steps),
+        [&](const std::string& line) {
+            std::istringstream in(line);
+            std::string kind;
+            in >> kind;
+            if (kind == "step")
+                in >> result.losses.emplace_back() >> result.seconds.emplace_back();
+            else
+                result.gradients.assign(std::istream_iterator<double>(in), {});
+        });
     check(std::ssize(result.losses) == s.python_steps, "[bench] scalar_autograd.py made ",
           result.losses.size(), " steps instead of ", s.python_steps);
     return result;
@@ -148,21 +135,17 @@ Scalars run_scalars(const Settings& s, const Batch& batch, const models::Transfo
 
 // ----------------------------------------------------------------------------------------------- measuring
 
-// Compares as many steps as both have made.
-void check_losses(const Stair& one, const Stair& other) {
-    for (std::size_t i = 0; i < std::min(one.losses.size(), other.losses.size()); ++i)
-        check(std::abs(one.losses[i] - other.losses[i]) <= kRounding * std::abs(other.losses[i]),
-              "[bench] the loss of step ", i + 1, " is ", one.losses[i], " with '", one.name, "', and ",
-              other.losses[i], " with '", other.name, "'");
-}
-
+// The losses of all must agree, of as many steps as both have made.
 void compare(std::vector<Stair>& stairs) {
     for (Stair& stair : stairs) {
         stair.enter();
         while (stair.step && stair.losses.size() < kCompared)
             stair.losses.push_back(stair.step(static_cast<int>(stair.losses.size()) + 1));
         for (const Stair& other : stairs)
-            check_losses(stair, other);
+            for (std::size_t i = 0; i < std::min(stair.losses.size(), other.losses.size()); ++i)
+                check(std::abs(stair.losses[i] - other.losses[i]) <= kRounding * std::abs(other.losses[i]),
+                      "[bench] the loss of step ", i + 1, " is ", stair.losses[i], " with '", stair.name,
+                      "', and ", other.losses[i], " with '", other.name, "'");
     }
 }
 
@@ -177,19 +160,16 @@ void measure(std::vector<Stair>& stairs) {
         }
 }
 
-void print(const std::vector<Stair>& stairs, std::size_t step, bool csv) {
-    std::printf(csv ? "stair,microseconds,gain,loss,what\n"
-                    : "                      us a step       gain      loss\n");
+// gain: of a stair, how many times as fast it is as the one before. The loss is that of Python's last step.
+void print(const std::vector<Stair>& stairs, bool csv) {
+    const bench::Table table(csv, {"stair", "microseconds", "gain", "loss", "what"});
     double before = 0;
     for (std::size_t i = 0; i < stairs.size(); ++i) {
         const Stair& stair = stairs[i];
         const double now = 1e6 * bench::median(stair.seconds);
-        const std::string name = stair.aside ? stair.name : join(i + 1, " ", stair.name);
-        std::ostringstream gain;
-        if (before > 0 && !stair.aside)
-            gain << std::fixed << std::setprecision(2) << before / now;
-        std::printf(csv ? "%s,%.1f,%s,%.6f,%s\n" : "%-20s %10.0f %10s %9.6f  %s\n", name.c_str(), now,
-                    gain.str().c_str(), stair.losses[step], stair.what.c_str());
+        table.row(stair.aside ? stair.name : join(i + 1, " ", stair.name), now,
+                  before > 0 && !stair.aside ? table.text(before / now) : "",
+                  std::to_string(stair.losses[stairs[0].losses.size() - 1]), stair.what);
         before = now;
     }
 }
@@ -199,7 +179,7 @@ void climb(const Settings& s) {
     const one_page::Transformer page;
     Library first(page);
     const Scalars scalars = run_scalars(s, batch, first.model);
-    const Step step = [&](int number) { return tests::step_of_one_page(page, batch, number); };
+    const auto step = [&](int number) { return tests::step_of_one_page(page, batch, number); };
     std::vector<Stair> stairs = {
         {.name = "scalars in Python",
          .what = "each number is an object with its parents",
@@ -217,32 +197,18 @@ void climb(const Settings& s) {
     check(apart <= kRounding, "[bench] gradients differ by ", apart, " of the largest");
     compare(stairs);
     measure(stairs);
-    if (!s.csv)
-        std::printf("%lld parameters, a batch of %lld x %d digits; the loss is that of step %lld\n\n",
-                    static_cast<long long>(nn::parameter_count(tests::trained_parameters(first.model))),
-                    static_cast<long long>(s.sequences), one_page::length,
-                    static_cast<long long>(s.python_steps));
-    print(stairs, scalars.losses.size() - 1, s.csv);
-    if (!s.csv)
-        std::printf(
-            "\nAll losses agree. The gradients of the first step, in Python, on one page and in the library, "
-            "differ by %.0e of the largest.\n",
-            apart);
+    print(stairs, s.csv);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_step_staircase", argv[0], [&] {
-        Settings s;
-        kit::Options options(
-            {"build/bench/bench_step_staircase", "makes a training step faster, stair by stair"});
-        options.add("--csv", "print comma-separated values", s.csv);
+    Settings s;
+    const auto add = [&](kit::Options& options) {
         options.add("--sequences", "N", "sequences of the batch", s.sequences, {1, 4096});
         options.add("--python", "PROGRAM", "which Python", s.python);
         options.add("--python-steps", "N", "how many steps it does", s.python_steps, {1, kCompared});
-        options.parse(argc, argv);
-        climb(s);
-        return 0;
-    });
+    };
+    return bench::run("bench_step_staircase", "makes a training step faster, stair by stair", argc, argv,
+                      &s.csv, add, [&] { climb(s); });
 }

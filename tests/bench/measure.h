@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <fstream>
-#include <iostream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -63,21 +61,15 @@ inline double fma_peak(autograd::Precision precision = autograd::Precision::floa
     const autograd::kernels::Products& products = autograd::kernels::cpu().products(precision);
     std::vector<double> flops(static_cast<std::size_t>(threads));
     double best = 0;
+    const auto chains = [&] {
+        autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
+            flops[static_cast<std::size_t>(i)] = products.fma_chains(20000);
+        });
+        return std::accumulate(flops.begin(), flops.end(), 0.0);
+    };
     for (int sample = 0; sample < kSamples; ++sample)
-        best = std::max(best, rate(
-                                  [&] {
-                                      autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
-                                          flops[static_cast<std::size_t>(i)] = products.fma_chains(20000);
-                                      });
-                                      return std::accumulate(flops.begin(), flops.end(), 0.0);
-                                  },
-                                  0.005));
+        best = std::max(best, rate(chains, 0.005));
     return 1e-9 * best;
-}
-
-// All products of a training step are in its precision, and shares are of the peak of the same.
-inline const char* name_of_peak(autograd::Precision p) {
-    return p == autograd::Precision::bf16 ? "bf16" : "fma";
 }
 
 // The most memory this process has had so far, in MiB (Linux's VmHWM); 0 where the system does not tell.
@@ -89,22 +81,6 @@ inline double peak_memory() {
             status >> kib;
             return kib / 1024;
         }
-    return 0;
-}
-
-// For measuring in turns with another program: for each number N on standard input, does N steps and prints
-// the milliseconds of one and the peak memory so far, until the input ends.
-template <class Step>
-int serve_turns(double memory_before, Step step) {
-    std::printf("ready %.1f\n", memory_before);
-    std::fflush(stdout);
-    for (int64_t steps = 0; std::cin >> steps;) {
-        const double begin = seconds();
-        for (int64_t i = 0; i < steps; ++i)
-            step();
-        std::printf("%.4f %.1f\n", 1e3 * (seconds() - begin) / static_cast<double>(steps), peak_memory());
-        std::fflush(stdout);
-    }
     return 0;
 }
 

@@ -15,7 +15,7 @@ without_jobs() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "$@"; 
 
 case $1 in
 bench)
-    for name in overhead matmul training decoding attention profile; do
+    for name in matmul training decoding attention profile; do
         echo "== bench_$name"
         run $name
     done
@@ -42,13 +42,6 @@ bench-generation)
 bench-steps) run step_staircase --python "$PYTHON" ;;
 bench-microgpt) run microgpt "$NAMES" --microgpt "$MICROGPT" --python "$PYTHON" ;;
 bench-loading) run loading ${FOLDER:+"$FOLDER"} ;;
-bench-scaling) # in a build with MPI, which is made if this one has none
-    if [ -z "$MPI" ]; then
-        without_jobs "$MAKE" CXX="$CXX" CXXFLAGS="$CXXFLAGS" MPI=1 MPICC="$MPICC" BUILD="$BUILD/mpi" PYTHON="$PEERS_PYTHON" bench-scaling
-    else
-        sh tests/bench/scaling.sh "$OUT/bench/bench_scaling" "$MPIRUN" "$PEERS_PYTHON"
-    fi
-    ;;
 bench-multi30k) # if interrupted, it resumes at the next call
     saved=$OUT/multi30k
     if [ -e "$saved/last.safetensors" ]; then
@@ -59,8 +52,6 @@ bench-multi30k) # if interrupted, it resumes at the next call
             --accumulate 2 --save "$saved"
     fi
     ;;
-bench-blocks) # if interrupted, it resumes at the next call
-    "$OUT/bench/bench_blocks" "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/generate" --known "$OUT/blocks.txt"
-    ;;
+bench-blocks) "$OUT/bench/bench_blocks" "$DATA" ${RATE:+--rate "$RATE"} --program "$APPS_IN/generate" ;;
 *) run "${1#bench-}" ;;
 esac

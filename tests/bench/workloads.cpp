@@ -1,8 +1,9 @@
 #include "tests/bench/workloads.h"
 
+#include <algorithm>
+
 #include "autograd/base/check.h"
 #include "autograd/base/random.h"
-#include "models/batch.h"
 #include "models/families/one_stack.h"
 #include "models/families/transformer.h"
 #include "models/presets.h"
@@ -10,42 +11,15 @@
 namespace plaingrad::bench {
 
 using autograd::Rng;
-using autograd::Tensor;
 using autograd::Tokens;
 using models::kFirstFreeId;
-using models::kSos;
 using nn::Mode;
 using nn::Real;
-using nn::StepPart;
 
 namespace {
 
 constexpr double kRate = 1e-4;  // of learning
-
-// All rows have the same length, so the rows of a part are the same in each matrix of a batch.
-Tokens part(const Tokens& batch, const StepPart& at) {
-    const std::vector<int32_t> lengths(static_cast<std::size_t>(batch.batch()),
-                                       static_cast<int32_t>(batch.length()));
-    return at.parts == 1 ? batch : models::part_of(batch, lengths, at);
-}
-nn::StepLoss loss_of(const Tensor& mean, const Tokens& targets) {
-    return {mean, targets.batch() * targets.length()};
-}
-
-// Radford et al. 2019, table 2, first row.
-Workload gpt2_workload(std::string_view name, int64_t length) {
-    return {.name = name,
-            .family = Family::decoder,
-            .batch = 4,
-            .length = length,
-            .vocabulary = 50'257,
-            .d_model = 768,
-            .n_heads = 12,
-            .d_ff = 3072,
-            .n_layers = 12,
-            .activation = nn::Activation::gelu_tanh,
-            .by_name = true};
-}
+constexpr nn::Activation kTanh = nn::Activation::gelu_tanh;
 
 }  // namespace
 
@@ -59,33 +33,15 @@ const std::vector<Workload>& workloads() {
         // nanoGPT's two recipes for Shakespeare by characters; the larger with a batch for a CPU
         {"char_small", Family::decoder, 12, 64, 65, 128, 4, 512, 4},
         {"char", Family::decoder, 8, 256, 65, 384, 6, 1536, 6},
-        {.name = "classifier",
-         .family = Family::classifier,
-         .batch = 32,
-         .length = 128,
-         .vocabulary = 8000,
-         .d_model = 256,
-         .n_heads = 4,
-         .d_ff = 1024,
-         .n_layers = 4,
-         .dropout = 0.1,
-         .classes = 6},
+        {"classifier", Family::classifier, 32, 128, 8000, 256, 4, 1024, 4, 0.1, 0, false, 6},
         // "Attention Is All You Need", Table 3
         {"paper_base", Family::encoder_decoder, 64, 100, 5000, 512, 8, 2048, 6, 0.1},
-        // GPT-2's smallest model, 124 million parameters, with short and with longer texts
-        gpt2_workload("gpt2_64", 64),
-        gpt2_workload("gpt2_512", 512),
+        // GPT-2's smallest model, 124 million parameters (Radford et al. 2019, table 2), with short
+        // and with longer texts
+        {"gpt2_64", Family::decoder, 4, 64, 50'257, 768, 12, 3072, 12, 0, 0, false, 0, true, kTanh},
+        {"gpt2_512", Family::decoder, 4, 512, 50'257, 768, 12, 3072, 12, 0, 0, false, 0, true, kTanh},
         // the larger recipe for Shakespeare, with one long text
-        {.name = "char_4096",
-         .family = Family::decoder,
-         .batch = 1,
-         .length = 4096,
-         .vocabulary = 65,
-         .d_model = 384,
-         .n_heads = 6,
-         .d_ff = 1536,
-         .n_layers = 6,
-         .by_name = true},
+        {"char_4096", Family::decoder, 1, 4096, 65, 384, 6, 1536, 6, 0, 0, false, 0, true},
     };
     return all;
 }
@@ -98,13 +54,10 @@ std::vector<std::string> workload_names() {
 }
 
 const Workload& workload(std::string_view name) {
-    std::string names;
-    for (const Workload& w : workloads()) {
-        if (w.name == name)
-            return w;
-        names.append(names.empty() ? "" : ", ").append(w.name);
-    }
-    throw autograd::Error(autograd::join("[workload] there is no workload '", name, "'; there are ", names));
+    const auto found = std::find_if(workloads().begin(), workloads().end(),
+                                    [&](const Workload& w) { return w.name == name; });
+    autograd::check(found != workloads().end(), "[workload] there is no workload '", name, "'");
+    return *found;
 }
 
 // A product (M, K) @ (K, N) is M K N multiplications and as many additions. The products of the linear layers
@@ -117,18 +70,11 @@ double Workload::flops() const {
     const double feed_forward = 2 * d * static_cast<double>(d_ff);
     const double layer = attention + feed_forward;
     const double output = d * static_cast<double>(vocabulary);
-    double forward = 0;  // multiplications for each position
-    switch (family) {
-        case Family::encoder_decoder:
-            forward = layers * (layer + layer + attention) + output;
-            break;
-        case Family::decoder:
-            forward = layers * layer + output;
-            break;
-        case Family::classifier:
-            forward = layers * layer + d * static_cast<double>(classes) / t;
-            break;
-    }
+    // Multiplications for each position.
+    const double forward = family == Family::encoder_decoder ? layers * (layer + layer + attention) + output
+                           : family == Family::decoder
+                               ? layers * layer + output
+                               : layers * layer + d * static_cast<double>(classes) / t;
     return 3 * 2 * positions * forward;
 }
 
@@ -141,22 +87,7 @@ std::vector<int32_t> random_ids(int64_t count, int64_t vocabulary, std::string_v
     return ids;
 }
 
-models::Config transformer_config(const Workload& w) {
-    const auto dropout = static_cast<Real>(w.dropout);
-    return {.src_vocabulary = w.vocabulary,
-            .vocabulary = w.vocabulary,
-            .max_length = std::max<int64_t>(w.length, 64),
-            .n_layers = w.n_layers,
-            .n_decoder_layers = w.n_layers,
-            .embeddings_tied = w.tied,
-            .tied = w.tied,
-            .block = {.d_model = w.d_model,
-                      .n_heads = w.n_heads,
-                      .d_ff = w.d_ff,
-                      .dropout = {.embeddings = dropout, .sublayers = dropout}}};
-}
-
-models::Config stack_config(const Workload& w) {
+models::Config config_of(const Workload& w) {
     models::Config config;
     if (w.family == Family::decoder) {
         config = models::gpt2();
@@ -166,13 +97,19 @@ models::Config stack_config(const Workload& w) {
     }
     config.vocabulary = w.vocabulary;
     config.max_length = w.length;
+    config.n_layers = w.n_layers;
     config.block.d_model = w.d_model;
     config.block.n_heads = w.n_heads;
     config.block.d_ff = w.d_ff;
-    config.n_layers = w.n_layers;
     const auto dropout = static_cast<Real>(w.dropout);
     config.block.dropout = {.embeddings = dropout, .sublayers = dropout};
-    return config;
+    if (w.family == Family::encoder_decoder) {
+        config.src_vocabulary = w.vocabulary;
+        config.max_length = std::max<int64_t>(w.length, 64);  // also for decoding
+        config.n_decoder_layers = w.n_layers;
+        config.embeddings_tied = config.tied = w.tied;
+    }
+    return w.classes > 0 ? models::with_classes(config, w.classes) : config;
 }
 
 Training::Training(const Workload& w, autograd::Precision precision) {
@@ -180,74 +117,33 @@ Training::Training(const Workload& w, autograd::Precision precision) {
         return Tokens(w.batch, w.length, random_ids(w.tokens(), w.vocabulary, name), models::kPad);
     };
     const autograd::CrossEntropyOptions options = {.label_smoothing = static_cast<Real>(w.label_smoothing)};
-    std::vector<nn::NamedParameter> parameters;
-    const auto keep = [&](auto model) {
-        parameters = nn::parameters(*model);
-        model_ = model;
-        return model.get();
+    models::Config config = config_of(w);
+    config.block.precision = precision;
+    const Tokens text = ids("text"), more = ids("more"), next = ids("next");
+    const auto train = [&](const auto& model, const auto& loss) {
+        adam_ = std::make_unique<nn::Adam>(nn::parameters(*model), nn::AdamOptions{.lr = kRate});
+        loss_ = loss;
     };
-    switch (w.family) {
-        case Family::encoder_decoder: {
-            models::Config config = transformer_config(w);
-            config.block.precision = precision;
-            const auto* model = keep(std::make_shared<models::Transformer>(config, Rng(1)));
-            loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const StepPart& at,
-                                                                                const Mode& mode) {
-                const Tokens targets = part(next, at);
-                return loss_of(model->loss(part(src, at), part(tgt, at), targets, mode, options), targets);
-            };
-            break;
-        }
-        case Family::decoder: {
-            models::Config config = stack_config(w);
-            config.block.precision = precision;
-            const auto* model = keep(std::make_shared<models::LanguageModel>(config, Rng(1)));
-            loss_ = [=, text = ids("text"), next = ids("next")](const StepPart& at, const Mode& mode) {
-                const Tokens targets = part(next, at);
-                return loss_of(model->loss(part(text, at), targets, mode, options), targets);
-            };
-            break;
-        }
-        case Family::classifier: {
-            models::Config config = models::with_classes(stack_config(w), w.classes);
-            config.block.precision = precision;
-            const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
-            std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
-            for (int32_t& c : classes)
-                c -= kFirstFreeId;
-            loss_ = [=, text = ids("text"), all = Tokens(w.batch, 1, classes)](const StepPart& at,
-                                                                               const Mode& mode) {
-                const Tokens labels = part(all, at);
-                return loss_of(cross_entropy((*model)(part(text, at), mode), labels), labels);
-            };
-            break;
-        }
+    if (w.family == Family::encoder_decoder) {
+        const auto model = std::make_shared<models::Transformer>(config, Rng(1));
+        train(model, [=](const Mode& mode) { return model->loss(text, more, next, mode, options); });
+    } else if (w.family == Family::decoder) {
+        const auto model = std::make_shared<models::LanguageModel>(config, Rng(1));
+        train(model, [=](const Mode& mode) { return model->loss(text, next, mode, options); });
+    } else {
+        const auto model = std::make_shared<models::Classifier>(config, Rng(1));
+        std::vector<int32_t> classes;
+        for (int64_t i = 0; i < w.batch; ++i)
+            classes.push_back(static_cast<int32_t>(i % w.classes));
+        const Tokens labels(w.batch, 1, classes);
+        train(model, [=](const Mode& mode) { return cross_entropy((*model)(text, mode), labels); });
     }
-    adam_ = std::make_unique<nn::Adam>(parameters, nn::AdamOptions{.lr = kRate});
 }
 
-Real Training::step() {
+void Training::step() {
     adam_->zero_grad();
-    const Tensor loss = loss_({}, Mode::train(Rng(1).fork(++steps_))).loss;
-    loss.backward();
+    loss_(Mode::train(Rng(1).fork(++steps_))).backward();
     adam_->step(kRate, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
-    return loss.item();
-}
-
-Real Training::step(const tests::InParts& parallel) {
-    ++steps_;
-    const nn::StepGradient now =
-        tests::backward(parallel, static_cast<int64_t>(steps_), Rng(1).fork(steps_), loss_);
-    adam_->step(kRate, now.scale * nn::clip_scale(now.norm, 1));
-    return static_cast<Real>(now.loss);
-}
-
-uint64_t Training::hash_of_weights() const {
-    autograd::Hash hash;
-    for (const nn::NamedParameter& p : adam_->parameters())
-        hash.add(std::string_view(reinterpret_cast<const char*>(p.tensor.data()),
-                                  static_cast<std::size_t>(p.tensor.numel()) * sizeof(autograd::Real)));
-    return hash.value;
 }
 
 }  // namespace plaingrad::bench

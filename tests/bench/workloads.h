@@ -12,8 +12,6 @@
 #include "autograd/tensor.h"
 #include "models/config.h"
 #include "nn/optim.h"
-#include "nn/parallel/data_parallel.h"
-#include "tests/nn/in_parts.h"
 
 namespace plaingrad::bench {
 
@@ -26,39 +24,30 @@ struct Workload {
     int64_t vocabulary, d_model, n_heads, d_ff;
     int64_t n_layers;  // of each stack
     double dropout = 0, label_smoothing = 0;
-    bool tied = false;                                 // one table for all embeddings and the output layer
-    int64_t classes = 0;                               // of a classifier
-    nn::Activation activation = nn::Activation::gelu;  // of a decoder
+    bool tied = false;     // one table for all embeddings and the output layer
+    int64_t classes = 0;   // of a classifier
     bool by_name = false;  // steps of seconds: measured only when asked for by name
+    nn::Activation activation = nn::Activation::gelu;  // of a decoder
 
-    int64_t tokens() const {
-        return batch * length;
-    }                      // that a step learns from: of the target, if there are two
+    // That a step learns from: of the target, if there are two.
+    int64_t tokens() const { return batch * length; }
     double flops() const;  // of a training step: see workloads.cpp
 };
 
 const std::vector<Workload>& workloads();
-const Workload& workload(std::string_view name);  // throws Error listing the names if there is none
+const Workload& workload(std::string_view name);
 std::vector<std::string> workload_names();
 
-// The models of the encoder-decoder workloads and of the other two families, also for decoding.
-models::Config transformer_config(const Workload& workload);
-models::Config stack_config(const Workload& workload);
+models::Config config_of(const Workload& workload);
 
 // A model, its optimizer and a batch of random ids.
 class Training {
 public:
     explicit Training(const Workload& workload, autograd::Precision precision = {});
-    autograd::Real step();  // returns the loss
-    // The same step in parts, shared with a team: `parallel` has this training's parameters.
-    autograd::Real step(const tests::InParts& parallel);
-
-    nn::Adam& adam() { return *adam_; }
-    uint64_t hash_of_weights() const;
+    void step();
 
 private:
-    std::shared_ptr<const void> model_;
-    tests::LossOf loss_;
+    std::function<autograd::Tensor(const nn::Mode&)> loss_;
     std::unique_ptr<nn::Adam> adam_;
     uint64_t steps_ = 0;
 };

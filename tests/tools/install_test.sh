@@ -1,7 +1,7 @@
 # Does an installed library work outside of this folder? Installs into a temporary one; runs the programs; compiles a
 # program with nothing but the flags that pkg-config gives, and as CMake finds the package, in float and in double; has
-# the example's translator open what the installed program trained; sees that mixing the two does not link; and that
-# uninstalling leaves nothing of ours and touches nothing else.
+# the example's translator open what the installed program trained; sees that mixing the two does not link; that
+# uninstalling leaves nothing of ours and touches nothing else; and that what would harm the machine is refused.
 #
 # usage: sh tests/tools/install_test.sh        CXX may be set
 # exit status: 77 if nothing could be compiled, as there is neither pkg-config nor CMake
@@ -141,4 +141,22 @@ grep -q "^prefix=$prefix\$" "$home/stage$prefix/lib/pkgconfig/plaingrad.pc" || f
 make_quietly uninstall DESTDIR="$home/stage"
 [ ! -e "$home/stage$prefix" ] || fail "uninstalling left: $(find "$home/stage$prefix")"
 echo "uninstalling leaves nothing of ours and what was there before"
+
+# A PREFIX that would install into the machine's own folders, or relative to some folder, or has a space; an installation
+# that fails half-way; and `make clean` of a folder that make did not build in, or of one with the peers, which stay.
+cd "$root"
+for bad in '' ' ' some/folder '/some folder' '/some /folder'; do
+    for target in install uninstall; do
+        make -n $target PREFIX="$bad" DESTDIR="$home" 2>&1 | grep -q 'PREFIX must be an absolute path' || fail "make $target PREFIX='$bad' is not refused"
+    done
+done
+mkdir "$home/half" && touch "$home/half/share"  # where a folder must be
+! printf '644 README.md include/a\n644 README.md share/b\n' | sh tests/tools/install.sh "$home/half" >"$home/log" 2>&1 || fail 'a file where a folder must be is no error'
+[ "$(ls -A "$home/half")" = share ] || fail "failing half-way, install.sh leaves $(ls -A "$home/half")"
+mkdir -p "$home/built/obj" "$home/built/peers" "$home/other/obj" && touch "$home/built/flags"
+make clean BUILD="$home/built" >"$home/log" 2>&1 || fail 'make clean fails'
+[ "$(ls -A "$home/built")" = peers ] || fail "make clean leaves $(ls -A "$home/built")"
+! make clean BUILD="$home/other" >"$home/log" 2>&1 || fail 'make clean removes what make did not build'
+[ -e "$home/other/obj" ] || fail 'make clean removed a folder that make did not build in'
+echo "what would harm is refused"
 command -v pkg-config >/dev/null || command -v cmake >/dev/null || exit 77  # nothing was compiled

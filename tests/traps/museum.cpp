@@ -46,10 +46,8 @@ const Run& run_named(const Runs& runs, const std::string& name) {
 
 // The run without a mistake, with these options.
 const Run& reference(const Runs& runs, const std::string& options) {
-    std::string name = "healthy";
-    for (const char c : (options.empty() ? "" : " ") + options)
-        name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    return run_named(runs, name);
+    return run_named(runs, std::regex_replace((options.empty() ? "healthy" : "healthy ") + options,
+                                              std::regex("[^A-Za-z0-9]"), "_"));
 }
 
 // A mistake, its run, and the run without it.
@@ -87,7 +85,9 @@ std::string capital(std::string text) {
 }
 
 std::string title_of(const Case& c) {
-    return std::regex_replace(capital(c.trap.field("Title")), std::regex("`"), "");
+    std::string title = capital(c.trap.field("Title"));
+    std::erase(title, '`');
+    return title;
 }
 
 std::string figure_of(const Case& c) {

@@ -1,8 +1,5 @@
-// A matrix product in the order of summation that kernels.h defines, in plain loops, and how far from the
-// exact result that order can be.
+// A matrix product in the order of summation that kernels.h defines, in plain loops.
 #pragma once
-
-#include <array>
 
 #include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/trust/product.h"
@@ -74,36 +71,6 @@ inline std::vector<Real> in_defined_order(const Product& p, const Operands& x) {
             sum[j] += x.bias[j];
     }
     return c;
-}
-
-// How far one of these elements is from the exact result, over what the order of summation allows:
-//     |error| <= d u / (1 - d u) * (sum of |terms|) + k t,     d = min(k, block) + number of blocks + 2
-// u = 2^-24 is the largest relative error of a rounding, t the largest absolute one where numbers are
-// subnormal or, with bf16, become 0. 0 if the result is not finite.
-inline double share_of_bound(const Product& p, const Operands& x, const std::vector<Real>& c, int64_t i,
-                             int64_t j) {
-    const auto number = [](Real y) { return static_cast<long double>(y); };
-    const bool bf16 = p.precision == Precision::bf16;
-    long double sum = 0, size = 0;
-    const auto add = [&](long double term) { sum += term, size += std::fabs(term); };
-    for (int64_t l = 0; l < p.g.k; ++l) {
-        const Real a = x.a[static_cast<std::size_t>(i * p.g.k + l)],
-                   b = x.b[static_cast<std::size_t>(l * p.g.n + j)];
-        add(bf16 ? number(tests::bf16(a)) * number(tests::bf16(b)) : number(a) * number(b));
-    }
-    if (p.g.accumulate)
-        add(number(x.c[static_cast<std::size_t>(i * p.g.n + j)]));
-    if (p.with_bias)
-        add(number(x.bias[static_cast<std::size_t>(j)]));
-    const Real result = c[static_cast<std::size_t>(i * p.g.n + j)];
-    if (!std::isfinite(result) || !std::isfinite(sum))
-        return 0;
-    const long double steps =
-        static_cast<long double>(std::min(p.g.k, kGemmBlockK) + (p.g.k + kGemmBlockK - 1) / kGemmBlockK + 2);
-    const long double rounding = steps * 0x1p-24L, tiny = bf16 ? 0x1p-126L : 0x1p-150L;
-    const long double bound = rounding / (1 - rounding) * size + static_cast<long double>(p.g.k) * tiny;
-    const long double error = std::fabs(number(result) - sum);
-    return error == 0 ? 0 : static_cast<double>(error / bound);
 }
 
 }  // namespace plaingrad::trust

@@ -15,6 +15,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "tests/trust/instrument.h"
+#include "tests/trust/tally.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
@@ -93,12 +94,12 @@ struct Largest {
 
 struct Found {
     int64_t numbers = 0;
-    Largest ulp, share, reference;  // share: of the bound
+    Largest ulp, share;  // share: of the bound
     Count special, sets, tails;
 
     void add(const Found& other) {
         numbers += other.numbers;
-        ulp.add(other.ulp), share.add(other.share), reference.add(other.reference);
+        ulp.add(other.ulp), share.add(other.share);
         special.add(other.special), sets.add(other.sets), tails.add(other.tails);
     }
 };
@@ -150,15 +151,6 @@ void compare(const Function& function, float x, float y, Found& found) {
     found.share.note(error / function.bound(static_cast<double>(x)), x);
 }
 
-// How far double, in which `compare` computes, is from the truth, in ulp of float.
-void compare_reference(const Function& function, float x, Found& found) {
-    const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
-    const auto finer = true_value(function.f, function.derivative, static_cast<long double>(x));
-    const auto error = std::fabs(static_cast<double>(finer.value - static_cast<long double>(truth.value)));
-    if (function.defined(x) && std::isfinite(static_cast<float>(truth.value)))
-        found.reference.note(error / ulp_at<float>(truth.scale), x);
-}
-
 Found measure_block(const Function& function, const std::vector<const Kernels*>& sets, const Numbers& numbers,
                     int64_t begin, int64_t end) {
     std::vector<float> x, y(static_cast<size_t>(end - begin)), other(y);
@@ -169,8 +161,6 @@ Found measure_block(const Function& function, const std::vector<const Kernels*>&
     found.numbers = end - begin;
     for (size_t i = 0; i < x.size(); ++i)
         compare(function, x[i], y[i], found);
-    for (size_t i = 0; i < x.size(); i += 1009)
-        compare_reference(function, x[i], found);
     for (size_t s = 1; s < sets.size(); ++s) {
         compute(function, *sets[s], end - begin, x.data(), other.data());
         if (std::memcmp(y.data(), other.data(), x.size() * sizeof(float)) != 0)  // NaNs may differ
@@ -225,26 +215,11 @@ Found measure(const Function& function, const std::vector<const Kernels*>& sets,
     return found;
 }
 
-// A figure that is the sum, or the largest, over functions; with the first number that shows it.
-struct Figure {
-    double value = 0;
-    std::string detail = {};
-
-    void add(const Function& function, const Count& count) {
-        if (count.count > 0 && detail.empty())
-            detail = of(function, count.first);
-        value += static_cast<double>(count.count);
-    }
-    void add(const Function& function, const Largest& largest) {
-        if (!(largest.error <= value) && !std::isnan(value))
-            value = largest.error, detail = of(function, largest.x);
-    }
-    static std::string of(const Function& function, float x) {
-        char text[100];
-        std::snprintf(text, sizeof text, "%s of %.9g", function.name, static_cast<double>(x));
-        return text;
-    }
-};
+std::string of(const Function& function, float x) {
+    char text[100];
+    std::snprintf(text, sizeof text, "%s of %.9g", function.name, static_cast<double>(x));
+    return text;
+}
 
 // All, or a function and its derivative, whose name has a stroke at its end.
 std::vector<Function> functions_of(const std::string& part) {
@@ -258,7 +233,7 @@ std::vector<Function> functions_of(const std::string& part) {
 void measure_all(const Instrument& trust) {
     const std::vector<const Kernels*> sets = instruction_sets();
     const std::vector<Function> functions = functions_of(trust.part);
-    Figure share, reference, special, differing, tails;
+    Figure share, special, differing, tails;
     int64_t numbers = 0;
     for (const Kernels* set : sets)
         std::printf("instruction set %s\n", set->name);
@@ -269,13 +244,15 @@ void measure_all(const Instrument& trust) {
         std::fflush(stdout);
         if (function.has_row)
             trust.figure(autograd::join("functions.", function.name), found.ulp.error,
-                         Figure::of(function, found.ulp.x));
+                         of(function, found.ulp.x));
         numbers += found.numbers;
-        share.add(function, found.share);
-        reference.add(function, found.reference);
-        special.add(function, found.special);
-        differing.add(function, found.sets);
-        tails.add(function, found.tails);
+        share.largest(found.share.error, [&] { return of(function, found.share.x); });
+        const auto count = [&](Figure& figure, const Count& seen) {
+            figure.count(static_cast<double>(seen.count), [&] { return of(function, seen.first); });
+        };
+        count(special, found.special);
+        count(differing, found.sets);
+        count(tails, found.tails);
     }
     trust.figure("functions.numbers", static_cast<double>(numbers));
     if (sets.size() > 1)
@@ -284,7 +261,6 @@ void measure_all(const Instrument& trust) {
     else
         std::printf("skipped functions.compared this processor has one instruction set for them\n");
     trust.figure("functions.bounds", share.value, share.detail);
-    trust.figure("functions.reference", reference.value, reference.detail);
     trust.figure("functions.special", special.value, special.detail);
     trust.figure("functions.differing", differing.value, differing.detail);
     trust.figure("functions.tails", tails.value, tails.detail);

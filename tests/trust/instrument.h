@@ -1,5 +1,5 @@
 // An instrument of `make trust`: a program that measures how well one promise is kept, over as many cases as
-// it is told. It is no test: it prints figures, and the table (print_table) says what each was asked to be.
+// it is told. It is no test: it prints figures, and the table (table.awk) says what each was asked to be.
 //
 //     int main(int argc, char** argv) {
 //         return trust::run("matmul", "matrix products against the defined order", argc, argv,

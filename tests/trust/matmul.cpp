@@ -24,17 +24,10 @@ namespace {
 
 struct Found {
     int64_t cases, products;
-    double share;  // the largest error over the bound
-    Finding differences, writes, beyond, ended;
+    Finding differences, writes, ended;
 
-    void note_share(double seen, const std::string& what) {
-        beyond.note(!(seen <= 1), what);
-        if (!(seen <= share) && !std::isnan(share))  // a NaN shows, and stays
-            share = seen;
-    }
     void add(const Found& other) {
         cases += other.cases, products += other.products;
-        note_share(other.share, other.beyond.first);
         differences.add(other.differences), writes.add(other.writes), ended.add(other.ended);
     }
 };
@@ -65,26 +58,12 @@ public:
                 ++found_.products;
             }
         }
-        measure_bound(p, x, sum, rng, name);
         if (!p.g.accumulate && !p.with_bias)
             measure_op(p, rng, name + ", matmul");
         ++found_.cases;
     }
 
 private:
-    // Of the corners and some other elements.
-    void measure_bound(const Product& p, const Operands& x, const std::vector<Real>& sum,
-                       const autograd::Rng& rng, const std::string& name) {
-        if (sum.empty())
-            return;
-        Dice draw(rng.fork("elements"));
-        for (int element = 0; element < 16; ++element) {
-            const int64_t i = element < 4 ? element % 2 * (p.g.m - 1) : draw.below(p.g.m);
-            const int64_t j = element < 4 ? element / 2 * (p.g.n - 1) : draw.below(p.g.n);
-            found_.note_share(share_of_bound(p, x, sum, i, j), name);
-        }
-    }
-
     // matmul(a (A, 1, m, k), b (B, k, n)) -> (A, B, m, n)
     void measure_op(const Product& p, const autograd::Rng& rng, const std::string& name) {
         std::vector<Operands> of_a, of_b;
@@ -137,7 +116,6 @@ void measure_all(const Instrument& trust) {
     trust.figure("matmul.cases", static_cast<double>(all.cases));
     trust.figure("matmul.products", static_cast<double>(all.products));
     trust.figure("matmul.differences", static_cast<double>(all.differences.count), all.differences.first);
-    trust.figure("matmul.bound", all.share, all.beyond.first);
     trust.figure("matmul.writes", static_cast<double>(all.writes.count), all.writes.first);
     trust.figure("matmul.touches", static_cast<double>(all.ended.count), all.ended.first);
 }

@@ -19,8 +19,11 @@ namespace {
 class Models {
 public:
     void add(uint64_t seed, const ModelFindings& found) {
-        for (const auto& [name, text] : found.wrong)
-            note(seed, name, text);
+        for (const auto& [name, what] : found.wrong)
+            if (tally_.add(name, what)) {
+                std::cout << "model " << seed << ", " << name << ": " << what << '\n' << describe_model(seed);
+                tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", what));
+            }
         decoders_ += found.decodes;
         gradients_ += found.gradients_compared;
         sharp_ += found.n_sharp;
@@ -33,13 +36,6 @@ public:
     }
 
 private:
-    void note(uint64_t seed, const std::string& name, const std::string& found) {
-        if (!tally_.add(name, found))
-            return;
-        std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
-        tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", found));
-    }
-
     Tally tally_;
     int64_t decoders_ = 0, gradients_ = 0, sharp_ = 0;
 };

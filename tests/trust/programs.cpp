@@ -53,8 +53,7 @@ private:
 
 // Everything that is asked of one program, in both builds.
 struct Verdict {
-    Findings here = {};
-    std::string fused_plain = {}, in_double = {}, slope = {}, memory = {}, errors = {};
+    std::map<std::string, std::string> wrong = {};  // by the figure's name; "" if nothing is
     bool compared = false, compared_slope = false;
     int64_t tensors = 0, sharp = 0;
 };
@@ -86,9 +85,9 @@ public:
         trust_.figure("programs.compared", share(compared_, count));
         trust_.figure("programs.slopes", share(slopes_, count));
         trust_.figure("programs.sharp", share(sharp_, tensors_));
-        std::string names;
-        const int64_t missing = never_called(names);
-        trust_.figure("programs.ops_left_out", static_cast<double>(missing), names);
+        int64_t left_out = 0;
+        const std::string names = never_called(left_out);
+        trust_.figure("programs.ops_left_out", static_cast<double>(left_out), names);
     }
 
 private:
@@ -99,14 +98,18 @@ private:
     Verdict judge(const Program& program, std::size_t count, Reference reference) const {
         plaingrad::autograd::check(reference.seed == program.seed, "the double build is at program ",
                                    reference.seed, ", not at ", program.seed);
-        Verdict verdict = {.here = compare_bits(program, count, program.seed)};
-        verdict.memory = verdict.here.memory.empty() ? reference.memory : verdict.here.memory;
-        verdict.errors = verdict.here.errors.empty() ? reference.errors : verdict.here.errors;
-        for (std::size_t i = 0; i < std::min(count, program.nodes.size()) && verdict.errors.empty(); ++i)
-            if (!program.nodes[i].refused.empty())
-                verdict.errors =
-                    join(program.nodes[i].op, " refuses a call that is right: ", program.nodes[i].refused);
-        if (!verdict.errors.empty())
+        const Findings here = compare_bits(program, count, program.seed);
+        Verdict verdict = {.wrong = {{"bits", here.bits},
+                                     {"memory", here.memory.empty() ? reference.memory : here.memory},
+                                     {"errors", here.errors.empty() ? reference.errors : here.errors},
+                                     {"fused_plain", ""},
+                                     {"double", ""},
+                                     {"slope_differences", ""}}};
+        std::string& error = verdict.wrong.at("errors");
+        for (std::size_t i = 0; i < std::min(count, program.nodes.size()) && error.empty(); ++i)
+            if (const Node& node = program.nodes[i]; !node.refused.empty())
+                error = join(node.op, " refuses a call that is right: ", node.refused);
+        if (!error.empty())
             return verdict;
         const Run fused = run_program(program, count, {.branches = true});
         const Run plain = run_program(program, count, {.plain = true, .branches = true});
@@ -116,9 +119,9 @@ private:
             f = compare_with(reference, fused, "fused");
             p = compare_with(reference, plain, "plain");
         }
-        verdict.fused_plain = reference.plain.empty() ? p.wrong : reference.plain;
-        verdict.in_double = f.wrong;
-        verdict.slope = reference.slope;
+        verdict.wrong["fused_plain"] = reference.plain.empty() ? p.wrong : reference.plain;
+        verdict.wrong["double"] = f.wrong;
+        verdict.wrong["slope_differences"] = reference.slope;
         verdict.compared = f.compared && p.compared && reference.compared_plain != 0;
         verdict.compared_slope = reference.compared_slope != 0;
         verdict.tensors = f.tensors;
@@ -126,51 +129,41 @@ private:
         return verdict;
     }
 
-    void add(const Program& program, const Verdict& v) {
-        compared_ += v.compared;
-        slopes_ += v.compared_slope;
-        tensors_ += v.tensors;
-        sharp_ += v.sharp;
-        note("bits", v.here.bits, program, [](const Verdict& w) { return w.here.bits; });
-        note("fused_plain", v.fused_plain, program, [](const Verdict& w) { return w.fused_plain; });
-        note("double", v.in_double, program, [](const Verdict& w) { return w.in_double; });
-        note("slope_differences", v.slope, program, [](const Verdict& w) { return w.slope; });
-        note("memory", v.memory, program, [](const Verdict& w) { return w.memory; });
-        note("errors", v.errors, program, [](const Verdict& w) { return w.errors; });
+    void add(const Program& program, const Verdict& verdict) {
+        compared_ += verdict.compared;
+        slopes_ += verdict.compared_slope;
+        tensors_ += verdict.tensors;
+        sharp_ += verdict.sharp;
+        for (const auto& [way, found] : verdict.wrong) {
+            if (!tally_.add(way, found))
+                continue;
+            const auto [nodes, why] = smallest(program, way, found);
+            std::cout << "program " << program.seed << ", " << way << ": " << why << '\n';
+            list(program, nodes, std::cout);
+            tally_.describe(way, join("program ", program.seed, ", ", nodes, " nodes: ", why));
+        }
     }
 
-    template <class Wrong>
-    void note(const std::string& name, const std::string& found, const Program& program, const Wrong& wrong) {
-        if (!tally_.add(name, found))
-            return;
-        const auto [nodes, why] = smallest(program, found, wrong);
-        std::cout << "program " << program.seed << ", " << name << ": " << why << '\n';
-        list(program, nodes, std::cout);
-        tally_.describe(name, join("program ", program.seed, ", ", nodes, " nodes: ", why));
-    }
-
-    // The fewest first nodes that still fail.
-    template <class Wrong>
-    std::pair<std::size_t, std::string> smallest(const Program& program, const std::string& found,
-                                                 const Wrong& wrong) const {
+    // The fewest first nodes that still fail in this way.
+    std::pair<std::size_t, std::string> smallest(const Program& program, const std::string& way,
+                                                 const std::string& found) const {
         for (std::size_t nodes = 1; nodes < program.nodes.size(); ++nodes) {
-            Reference reference = in_double(program.seed, nodes, 2);
-            const std::string why = wrong(judge(program, nodes, std::move(reference)));
+            const std::string why = judge(program, nodes, in_double(program.seed, nodes, 2)).wrong.at(way);
             if (!why.empty())
                 return {nodes, why};
         }
         return {program.nodes.size(), found};
     }
 
-    // The ops of ops.h that no program has called.
-    int64_t never_called(std::string& names) const {
-        int64_t missing = 0;
-        for (const std::string& name : plaingrad::tests::declared_ops())
-            if (!seen_.contains(name)) {
-                ++missing;
-                names += name + ' ';
+    // The ops of ops.h that no program has called, each with a blank behind it.
+    std::string never_called(int64_t& count) const {
+        std::string names;
+        for (const std::string& op : plaingrad::tests::declared_ops())
+            if (!seen_.contains(op)) {
+                ++count;
+                names += op + ' ';
             }
-        return missing;
+        return names;
     }
 
     const Instrument& trust_;

@@ -5,7 +5,7 @@
 
 TRUST_PROGRAM := $(filter-out instrument,$(patsubst tests/trust/%.cpp,%,$(sort $(wildcard tests/trust/*.cpp))))
 TRUST_SCRIPT  := $(filter-out trust,$(patsubst tests/trust/%.sh,%,$(sort $(wildcard tests/trust/*.sh))))
-INSTRUMENTS   := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
+INSTRUMENTS   := $(TRUST_PROGRAM) $(TRUST_SCRIPT)
 trust_parts    = $(call of,$(sort $(wildcard tests/trust/$(1)/*.cpp)))
 TRUST_OBJ     := $(OBJ)/tests/trust/instrument.o $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) \
                  $(foreach folder,$(notdir $(patsubst %/,%,$(wildcard tests/trust/*/))),$(call trust_parts,$(folder)))
@@ -47,7 +47,7 @@ TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/tr
 TRUST_THESE := $(or $(ONLY),mutants $(filter-out mutants,$(INSTRUMENTS)))
 # (Of a part, as in ONLY=crashes.kills, the whole instrument.)
 TRUST_WHOLE := $(foreach name,$(TRUST_THESE),$(firstword $(subst ., ,$(name))))
-TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_WHOLE)),weights))
+TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGRAM)) $(if $(filter bits,$(TRUST_WHOLE)),weights))
 .PHONY: trust trust-fuzzer
 trust: export PLAINGRAD_BUILD := $(BUILD)
 trust: export PLAINGRAD_TRUST := $(OUT)/trust

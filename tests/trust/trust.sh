@@ -88,8 +88,21 @@ record() (
     sed -nE '/^(figure|skipped|ended) /p' "$programs/logs/$1.log"
 )
 
-# The long table is kept, and the page shows it.
-if [ "$scale" = long ]; then page=tests/trust/README.md; else page=-; fi
+# table <form> [<names>]: see table.awk.
+table() { awk -v scale="$scale" -v form="$1" -v chosen="${2:-}" -f tests/trust/table.awk tests/trust/figures.txt "$results"; }
+
+# The long table is kept, and the page shows it: puts it between its lines.
+write_page() {
+    [ "$scale" = long ] || return 0
+    page=tests/trust/README.md
+    table markdown >"$results.table"
+    [ $? -le 1 ] && awk -v table="$results.table" '
+        $0 == "<!-- end -->" { inside = 0 }
+        !inside
+        $0 == "<!-- trust -->" { inside = 1; while ((getline line <table) > 0) print line }' $page >"$page.new" &&
+        mv "$page.new" $page
+    rm -f "$results.table" "$page.new"
+}
 
 # Called by itself, below, for one block. The process that made the folder `lock` writes the results; the others wait.
 lock=$results.lock
@@ -101,13 +114,13 @@ if [ -n "$block" ]; then
     status=$?
     [ $status -ne 0 ] || mv "$results.new" "$results" || status=1
     # The page follows at once: it shows these results also if what is still to run is interrupted.
-    [ "$page" = - ] || "$programs/print_table" "$scale" "$results" "$page" >/dev/null || :
+    write_page
     rmdir "$lock"
     exit $status
 fi
 
 mkdir -p "$programs/logs" "$(dirname "$results")" && touch "$results" || exit 1
-asked=$("$programs/print_table" "$scale") || exit 1
+asked=$(table names) || exit 1
 chosen=
 for name; do
     instrument=${name%%.*}
@@ -138,4 +151,5 @@ if [ -n "$chosen" ]; then
     printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \
         sh "$0" --block BLOCK "$programs" "$results" "$scale" "$seed" "$compiler" || failed=1
 fi
-"$programs/print_table" "$scale" "$results" "$page" "$@" && exit $failed
+write_page
+table text "$*" && exit $failed

@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <iterator>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "autograd/base/check.h"
 #include "models/runs/run_folder.h"
@@ -26,42 +29,23 @@ namespace {
 
 const std::string kKept = "tests/trust/words/calls.txt";  // lines of `call<TAB>text`
 
-using Texts = std::map<std::string, std::string>;  // of each call, what it says
+using Lines = std::set<std::string>;
 
-Texts read_kept() {
-    Texts texts;
+// How many calls say something else than is kept, or are in only one of the two. Prints the first lines.
+int64_t count_changed(const Lines& now) {
+    Lines kept, calls;
     std::ifstream in(kKept);
-    for (std::string line; std::getline(in, line);) {
-        const std::size_t tab = line.find('\t');
-        autograd::check(tab != line.npos, kKept, ": expected call<TAB>text, got '", line, "'");
-        texts[line.substr(0, tab)] = line.substr(tab + 1);
+    for (std::string line; std::getline(in, line);)
+        kept.insert(line);
+    std::vector<std::string> changed;
+    std::set_symmetric_difference(kept.begin(), kept.end(), now.begin(), now.end(),
+                                  std::back_inserter(changed));
+    for (const std::string& line : changed) {
+        calls.insert(line.substr(0, line.find('\t')));
+        if (calls.size() <= 20)
+            std::printf("%s: %s\n", now.contains(line) ? "changed, now" : "kept", line.c_str());
     }
-    return texts;
-}
-
-void write_kept(const Texts& texts) {
-    std::ofstream out(kKept);
-    for (const auto& [call, text] : texts)
-        out << call << '\t' << text << '\n';
-    autograd::check(out.flush().good(), kKept, ": cannot be written");
-}
-
-// How many calls say something else than is kept, or are in only one of the two. Prints the first 20.
-int64_t count_changed(const Texts& texts) {
-    const Texts kept = read_kept();
-    Texts all = texts;
-    all.insert(kept.begin(), kept.end());
-    int64_t changed = 0;
-    for (const auto& [call, any] : all) {
-        const auto in = [&call = call](const Texts& these) {
-            const auto at = these.find(call);
-            return at == these.end() ? "(not there)" : at->second;
-        };
-        if (in(kept) != in(texts) && ++changed <= 20)
-            std::printf("changed: %s\n  kept: %s\n  now:  %s\n", call.c_str(), in(kept).c_str(),
-                        in(texts).c_str());
-    }
-    return changed;
+    return std::ssize(calls);
 }
 
 // "Error: " and what it says; or what came instead.
@@ -105,66 +89,50 @@ std::string apart(const Call& call) {
                : autograd::join("crashed: signal ", WTERMSIG(status));
 }
 
-struct Said {
-    Texts texts = {};
+// Tries all calls; what they write they write here, in files whose names are the same in every run.
+void measure(const trust::Instrument& trust, bool writes) {
+    const tests::Folder folder;
+    const std::filesystem::path here = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path);
+    Lines lines, known;
     // Nothing was thrown; a crash, no end, another exception than Error (or SettingError, for a setting), or
     // more than one line.
     int64_t silent = 0, unclear = 0;
-};
-Said try_calls() {
-    Said said;
     for (const auto& calls : {calls_of_tensors, calls_of_ops, calls_of_layers, calls_of_training,
                               calls_of_models, calls_of_decoding, calls_of_text, calls_of_files})
         for (const Call& call : calls()) {
             const std::string text = apart(call);
-            const bool is_new = said.texts.emplace(call.text, text).second;
-            autograd::check(is_new, "this call is listed twice: ", call.text);
+            autograd::check(known.insert(call.text).second, "this call is listed twice: ", call.text);
+            lines.insert(std::string(call.text) + '\t' + text);
             const bool is_error = text.starts_with("Error: ") || text.starts_with("SettingError: ");
             if (is_error && text.find('\n') == text.npos)
                 continue;
-            ++(text == "silent" ? said.silent : said.unclear);
+            ++(text == "silent" ? silent : unclear);
             std::printf("%s\n  %s\n", call.text, text.c_str());
         }
-    return said;
-}
-
-// Calls that write do so here, in files whose names are the same in every run.
-Said tried_elsewhere() {
-    const tests::Folder folder;
-    const std::filesystem::path here = std::filesystem::current_path();
-    std::filesystem::current_path(folder.path);
-    Said said = try_calls();
     std::filesystem::current_path(here);
-    return said;
-}
-
-// A call that asks for too much memory gets an error, and not the whole machine. Threads of this process
-// would not be in those that it forks.
-void limit_this_process() {
-    const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
-    setrlimit(RLIMIT_AS, &memory);
-    setrlimit(RLIMIT_CORE, &core);
-    setenv("PLAINGRAD_THREADS", "1", 1);
+    if (writes) {
+        std::ofstream out(kKept);
+        std::copy(lines.begin(), lines.end(), std::ostream_iterator<std::string>(out, "\n"));
+        autograd::check(out.flush().good(), kKept, ": cannot be written");
+    }
+    trust.figure("words.calls", static_cast<double>(lines.size()));
+    for (const auto& [name, number] :
+         {std::pair{"silent", silent}, {"unclear", unclear}, {"changed", count_changed(lines)}})
+        trust.figure(std::string("words.calls_") + name, static_cast<double>(number),
+                     number > 0 ? "listed in the log" : "");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A call that asks for too much memory gets an error, and not the whole machine. Threads of this process
+    // would not be in those that it forks.
+    const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CORE, &core);
+    setenv("PLAINGRAD_THREADS", "1", 1);
     const bool writes = argc == 2 && std::string_view(argv[1]) == "--write";
     return trust::run("words", "what the library says of wrong calls", writes ? 1 : argc, argv,
-                      [writes](const trust::Instrument& trust) {
-                          limit_this_process();
-                          const Said said = tried_elsewhere();
-                          if (writes)
-                              write_kept(said.texts);
-                          // Of a figure that should be 0, the detail says where to look.
-                          const auto bad = [&](const std::string& name, int64_t number) {
-                              trust.figure("words." + name, static_cast<double>(number),
-                                           number > 0 ? "listed in the log" : "");
-                          };
-                          trust.figure("words.calls", static_cast<double>(said.texts.size()));
-                          bad("calls_silent", said.silent);
-                          bad("calls_unclear", said.unclear);
-                          bad("calls_changed", count_changed(said.texts));
-                      });
+                      [=](const trust::Instrument& trust) { measure(trust, writes); });
 }

@@ -1,9 +1,8 @@
 """Attention alone in PyTorch, 12 heads of 64, in turn with bench_attention: forward and backward.
 
-    python3 tests/bench/peers/pytorch_attention.py LENGTH [--causal] [--forward] [--bf16] [--threads N]
+    python3 tests/bench/peers/pytorch_attention.py LENGTH [--causal] [--bf16] [--threads N]
 """
 import argparse
-import contextlib
 
 import torch
 from torch.nn import functional as F
@@ -16,7 +15,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("length", type=int)
     parser.add_argument("--causal", action="store_true")
-    parser.add_argument("--forward", action="store_true", help="a step is forward alone")
     parser.add_argument("--bf16", action="store_true", help="all of q, k, v and the gradients in bfloat16")
     parser.add_argument("--together", action="store_true", help="in memory a position's heads are side by side")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -36,15 +34,11 @@ def main():
     q, k, v, dout = (numbers() for _ in range(4))
 
     def step():
-        with torch.inference_mode() if args.forward else contextlib.nullcontext():
-            out = F.scaled_dot_product_attention(q, k, v, is_causal=args.causal)
-        if not args.forward:
-            q.grad = k.grad = v.grad = None
-            out.backward(dout)
+        q.grad = k.grad = v.grad = None
+        F.scaled_dot_product_attention(q, k, v, is_causal=args.causal).backward(dout)
 
-    if not args.forward:
-        for x in (q, k, v):
-            x.requires_grad_()
+    for x in (q, k, v):
+        x.requires_grad_()
     step()
     serve_turns(memory_before, step)
 

@@ -1,4 +1,4 @@
-"""The other side of process.py, and of measure.h's serve_turns: steps on request."""
+"""The other side of process.py, and of bench.h's take_turns: steps on request."""
 import sys
 import time
 

@@ -16,9 +16,29 @@ namespace plaingrad::exercises {
 
 // y = x², of x's shape        dx = 2 x dy
 inline Tensor square(const Tensor& x) {
-    // 1. y = Tensor::uninitialized(...), filled in a loop
-    // 2. return with_backward("square", y, {&x}, [what backward needs](const Tensor& dy) { ... });
-    not_written(1, "square", x);
+    // skeleton: // 1. y = Tensor::uninitialized(...), filled in a loop
+    // skeleton: // 2. return with_backward("square", y, {&x}, [what it needs](const Tensor& dy) { ... });
+    // skeleton: not_written(1, "square", x);
+    // answer
+    Tensor y = Tensor::uninitialized(x.shape());
+    const Real* const from = x.data();
+    Real* const to = y.mutable_data();
+    for (int64_t i = 0; i < x.numel(); ++i)
+        to[i] = from[i] * from[i];
+    // The closure keeps x, because backward needs its elements. It needs nothing of y.
+    return with_backward("square", y, {&x}, [dx = x.sink(), x = x.save()](const Tensor& dy) {
+        const Real *const values = x.data(), *const d = dy.data();
+        const auto out = dx.open();  // the first writer overwrites, later ones add
+        for (int64_t i = 0; i < dy.numel(); ++i)
+            out.data[i] = 2 * values[i] * d[i] + (out.accumulate ? out.data[i] : 0);
+    });
+    // end
 }
 
 }  // namespace plaingrad::exercises
+
+// answer
+// In the library: autograd/ops_elementwise.cpp, unary
+//
+// All functions of one number share this op. A kernel has both loops of each function, vectorised.
+// end

@@ -1,4 +1,4 @@
-#include EXERCISE  // exercise.h or solution.h
+#include EXERCISE  // the learner's page, or ours
 #include <cmath>
 
 #include "tests/catch.h"

@@ -23,7 +23,28 @@ struct Adam {
     int64_t t = 0;       // how many steps were taken
 
     // One step of all weights w by their gradients g, of the same size.
-    void step(Row& w, const Row& g) { not_written(8, "Adam::step", w, g); }
+    void step(Row& w, const Row& g) {
+        // skeleton: not_written(8, "Adam::step", w, g);
+        // answer
+        m.resize(w.size());
+        v.resize(w.size());
+        ++t;  // first: with t = 0 the corrections would be 0, and 0/0 is NaN
+        // After t steps the weights (1-β) βⁱ of the mean sum to 1 - βᵗ.
+        const auto steps = static_cast<double>(t);
+        const double m_sum = 1 - std::pow(beta1, steps), v_sum = 1 - std::pow(beta2, steps);
+        for (std::size_t i = 0; i < w.size(); ++i) {
+            m[i] = beta1 * m[i] + (1 - beta1) * g[i];
+            v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
+            // eps only keeps the division finite where a gradient has always been 0.
+            w[i] -= lr * (m[i] / m_sum) / (std::sqrt(v[i] / v_sum) + eps);
+        }
+        // end
+    }
 };
 
 }  // namespace plaingrad::exercises
+
+// answer
+// In the library: nn/optim.cpp, Adam::update
+// In the library: autograd/kernels/adam.cpp, adam
+// end

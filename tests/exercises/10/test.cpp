@@ -1,4 +1,4 @@
-#include EXERCISE  // exercise.h or solution.h
+#include EXERCISE  // the learner's page, or ours
 #include "models/text/tokenizer/learn_merges.h"
 #include "tests/catch.h"
 #include "tests/exercises/marking.h"

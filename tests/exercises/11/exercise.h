@@ -21,10 +21,47 @@ struct Cache {
 
     // The next T tokens of each text, x (B, T, D), without positions -> (B, T, D), as attend_whole gives
     // it for these tokens. The first step may read a whole prompt; later ones mostly read a single token.
-    Tensor step(const Layer& layer, const Tensor& x) { not_written(11, "Cache::step", layer, x); }
+    // answer
+    // The new keys and values are appended before attending, because a token sees itself. The mask
+    // matters for a prompt; from a single token it hides nothing.
+    // end
+    Tensor step(const Layer& layer, const Tensor& x) {
+        // skeleton: not_written(11, "Cache::step", layer, x);
+        // answer
+        const Tensor y = layer.add_positions(x, keys.defined() ? keys.size(1) : 0);  // (B, T, D)
+        keys = append(keys, layer.key(y));                                           // (B, length, D)
+        values = append(values, layer.value(y));                                     // (B, length, D)
+        return autograd::attention(layer.query(y), keys, values, {.mask = Mask::causal()});
+        // end
+    }
 
     // Text i becomes what text rows[i] was. Beam search needs this: some texts go on twice, others end.
-    void select(const std::vector<int64_t>& rows) { not_written(11, "Cache::select", rows); }
+    void select(const std::vector<int64_t>& rows) {
+        // skeleton: not_written(11, "Cache::select", rows);
+        // answer
+        for (Tensor* kept : {&keys, &values}) {
+            std::vector<Tensor> chosen;
+            for (const int64_t row : rows)
+                chosen.push_back(slice(*kept, 0, row, row + 1));  // (1, length, D)
+            *kept = concat(chosen, 0);
+        }
+        // end
+    }
+    // answer
+
+private:
+    static Tensor append(const Tensor& kept, const Tensor& next) {
+        return kept.defined() ? concat({kept, next}, 1) : next;
+    }
+    // end
 };
 
 }  // namespace plaingrad::exercises
+
+// answer
+// In the library: nn/key_value_cache.cpp, KeyValueCache::append
+// In the library: nn/attention.cpp, MultiHeadAttention::operator()
+//
+// `concat` copies everything that is kept, in every step. The library's cache doubles its capacity when
+// it is full, so that it copies rarely.
+// end
