@@ -34,6 +34,26 @@ inline std::string environment(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+inline Words joined(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+inline std::string repeated(const std::string& piece, int64_t n) {
+    std::string text;
+    for (int64_t i = 0; i < n; ++i)
+        text += piece;
+    return text;
+}
+
+// How often `part` is in a text.
+inline int64_t count_of(const std::string& part, const std::string& text) {
+    int64_t n = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++n;
+    return n;
+}
+
 // As a new process takes them.
 inline std::vector<char*> pointers(Words& words) {
     std::vector<char*> all;
@@ -117,16 +137,14 @@ public:
         posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY, 0);
         if (!with.folder.empty())
             posix_spawn_file_actions_addchdir_np(&files, with.folder.c_str());
-        posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's
+        posix_spawnattr_t attributes;  // what signals do is inherited, and nohup's ways are not a user's
         posix_spawnattr_init(&attributes);
-        sigset_t signals;
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGPIPE);
-        sigaddset(&signals, SIGINT);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGXFSZ);
-        posix_spawnattr_setsigdefault(&attributes, &signals);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        sigset_t all, none;
+        sigfillset(&all);
+        sigemptyset(&none);
+        posix_spawnattr_setsigdefault(&attributes, &all);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
         static std::mutex one_at_a_time;  // the limit is the whole process's until the program is started
         const std::lock_guard lock(one_at_a_time);
         rlimit usual{};  // inherited

@@ -17,11 +17,13 @@ struct TerminalSize {
     unsigned short rows = 24, columns = 80;
 };
 
+// Leaves a test case where the programs run in an emulator, which has no terminal.
+#define NEEDS_TERMINAL()                           \
+    if (!environment("PLAINGRAD_RUN", "").empty()) \
+    SKIP("an emulator would have to be started in the terminal")
+
 class Terminal {
 public:
-    // Emulated programs have no terminal.
-    static bool possible() { return environment("PLAINGRAD_RUN", "").empty(); }
-
     Terminal(const std::string& program, const Words& arguments, TerminalSize size = {},
              const Words& env = {}) {
         master_ = posix_openpt(O_RDWR | O_NOCTTY);
@@ -141,6 +143,27 @@ private:
     tcflag_t usual_modes_ = 0;
     std::string output_, said_;
     std::size_t read_ = 0;
+};
+
+// A program at its prompt.
+struct Talk : Terminal {
+    Talk(const std::string& program, const Words& arguments) : Terminal(program, arguments) {
+        REQUIRE(says("\r> "));
+    }
+    // Types a line, and returns what is shown until the next prompt; the line itself, which is drawn key by
+    // key, apart.
+    std::string answer(const std::string& keys) {
+        type(keys + "\n");
+        REQUIRE(says("\r\n"));  // the end of the line that was typed
+        REQUIRE(says("\r> "));
+        std::string text = said();
+        std::erase(text, '\r');
+        return text;
+    }
+    void ends(const std::string& keys) {
+        type(keys);
+        CHECK(status() == 0);
+    }
 };
 
 }  // namespace plaingrad::tests

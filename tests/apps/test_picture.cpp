@@ -138,15 +138,6 @@ TEST_CASE("a small heat map has one column for a value, and no labels", "[kit][p
                    "\n\033[48;5;232;38;5;255m \033[0m\033[48;5;255;38;5;232m \033[0m\n"));
 }
 
-TEST_CASE("a small number has a decimal for each zero behind its point", "[kit][picture]") {
-    CHECK(kit::rounded(0.5, 2) == "0.50");
-    CHECK(kit::rounded(0.1, 2) == "0.10");
-    CHECK(kit::rounded(0.0995, 2) == "0.100");
-    CHECK(kit::rounded(0.0095, 2) == "0.0095");
-    CHECK(kit::rounded(-0.00095, 1) == "-0.0010");
-    CHECK(kit::rounded(3, 2) == "3");
-}
-
 TEST_CASE("where a model looked: as many columns as fit, and as much of their labels", "[kit][picture]") {
     const auto labels = [](unsigned short width) {
         const auto weights = autograd::Tensor::full({1, 2, 2, 6}, 0.5);
