@@ -65,15 +65,4 @@ inline void check_lost_output(const std::string& program, const Words& arguments
     CHECK_FALSE(contains(head.err, error));
 }
 
-// What these commands print, as a user pastes them from a page that calls the programs ./apps/NAME.
-inline std::string pasted(const Folder& folder, const Words& commands) {
-    std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
-    std::string script = "set -e; cd '" + folder.path + "'; exec 2>err >out </dev/null\n";
-    for (const std::string& command : commands)
-        script += command + "\n";
-    CAPTURE(script);
-    CHECK(std::system(("sh '" + folder.write("pasted.sh", script) + "'").c_str()) == 0);
-    return content(folder / "out");
-}
-
 }  // namespace plaingrad::tests

@@ -33,28 +33,17 @@ public:
         slave_ = open(name.c_str(), O_RDWR | O_NOCTTY);
         set_size(size);
         usual_modes_ = modes();
-        Words words = arguments, usual = {"TERM=xterm", "NO_COLOR=1"};
+        Words words = arguments, variables = env;
         words.insert(words.begin(), program.starts_with('/') ? program : apps() + "/" + program);
-        for (char** entry = environ; *entry != nullptr; ++entry)
-            usual.emplace_back(*entry);
-        Words variables = env;
-        for (const std::string& variable : usual)
-            if (!names(variables, variable))
-                variables.push_back(variable);
+        for (const std::string usual : {"TERM=xterm", "NO_COLOR=1"})
+            if (!names(variables, usual))
+                variables.push_back(usual);
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);  // the terminal that a new session opens first controls it
         posix_spawn_file_actions_addopen(&files, 0, name.c_str(), O_RDWR, 0);
         posix_spawn_file_actions_adddup2(&files, 0, 1);
         posix_spawn_file_actions_adddup2(&files, 0, 2);
-        posix_spawnattr_t attributes;
-        posix_spawnattr_init(&attributes);
-        sigset_t signals;
-        sigfillset(&signals);
-        posix_spawnattr_setsigdefault(&attributes, &signals);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
-        const std::vector<char*> argv = pointers(words), envp = pointers(variables);
-        REQUIRE(posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(), envp.data()) == 0);
-        posix_spawnattr_destroy(&attributes);
+        pid_ = spawn(words, words[0], variables, files, true);
         posix_spawn_file_actions_destroy(&files);
     }
     ~Terminal() {

@@ -267,8 +267,7 @@ TEST_CASE("check: a first loss may be 2.5 more than a guess costs", "[apps][chec
     }
 }
 
-TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a thousandth of it",
-          "[apps][check]") {
+TEST_CASE("check: a rate from a thousandth to twice that up to which the loss fell", "[apps][check]") {
     for (const auto& [rate, is_odd] : {std::pair(2e-6, false), std::pair(2.01e-6, true),
                                        std::pair(1.01e-9, false), std::pair(0.99e-9, true)}) {
         Told s;
@@ -279,8 +278,7 @@ TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a t
     }
 }
 
-TEST_CASE("check: the curve of the rates is that of the mean losses, from the lowest to the first",
-          "[apps][check]") {
+TEST_CASE("check: the curve of the rates is that of the mean losses", "[apps][check]") {
     Told s;
     s.falls({4, 1, 1});  // means 4, 3.1, 2.47: 0.3 of each loss, and 0.7 of the mean before it
     s.odd();

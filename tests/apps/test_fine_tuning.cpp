@@ -44,8 +44,7 @@ struct Berts {
 
 }  // namespace
 
-TEST_CASE("classify predicts with a folder from Hugging Face, in a pipe and on the command line",
-          "[apps][classify][hugging_face]") {
+TEST_CASE("classify predicts with a folder from Hugging Face", "[apps][classify][hugging_face]") {
     const Berts berts;
     const std::string& path = berts.classifier.path;
     models::Labeller l = models::Labeller::load(path);
@@ -85,8 +84,7 @@ TEST_CASE("classify predicts with a folder from Hugging Face, in a pipe and on t
     check_says(classify({"predict", path, ten}).err, {"are ignored: \"colour\"\n"});
 }
 
-TEST_CASE("classify measures a folder from Hugging Face, and shows what it contains",
-          "[apps][classify][hugging_face]") {
+TEST_CASE("classify measures a folder, and shows what it contains", "[apps][classify][hugging_face]") {
     const Berts berts;
     const std::string& path = berts.classifier.path;
     const std::string right = models::Labeller::load(path)("a day")[0].name,
@@ -111,8 +109,7 @@ TEST_CASE("classify measures a folder from Hugging Face, and shows what it conta
     }
 }
 
-TEST_CASE("classify refuses folders that it cannot use, and what a folder decides",
-          "[apps][classify][hugging_face]") {
+TEST_CASE("classify refuses folders that it cannot use", "[apps][classify][hugging_face]") {
     const Berts berts;
     const Folder gpt2;
     write_folder(gpt2);
@@ -147,8 +144,7 @@ TEST_CASE("classify refuses folders that it cannot use, and what a folder decide
           classify({"predict", all + "/m", "the day"}).out);
 }
 
-TEST_CASE("classify trains any BERT from Hugging Face further, and writes it back",
-          "[apps][classify][fine_tuning]") {
+TEST_CASE("classify trains any BERT further, and writes it back", "[apps][classify][fine_tuning]") {
     const Berts berts;
     const Folder bare;
     write_bert<models::TextEncoder>(bare);
@@ -174,8 +170,7 @@ TEST_CASE("classify trains any BERT from Hugging Face further, and writes it bac
     CHECK(classify({"eval", berts.all / "of_pairs", pairs}).out == r.out);
 }
 
-TEST_CASE("classify --from: its usual settings are those of a BERT, and info shows the others",
-          "[apps][classify][fine_tuning]") {
+TEST_CASE("classify --from: the usual settings of a BERT, and others", "[apps][classify][fine_tuning]") {
     const Berts berts;
     const auto losses_with = [&](const Words& more) {
         return losses(must_run("classify", berts.train(joined({"--validation", "0"}, more))));
@@ -208,8 +203,7 @@ TEST_CASE("classify --from: its usual settings are those of a BERT, and info sho
     CHECK((contains(shown, " --epochs 1") && !contains(shown, "--lr")));
 }
 
-TEST_CASE("classify continues the training of a folder with the same bits, also if it has moved",
-          "[apps][classify][fine_tuning]") {
+TEST_CASE("classify --from: a run goes on with the same bits", "[apps][classify][fine_tuning]") {
     const Berts berts;
     const std::string whole = berts.all / "whole", parts = berts.all / "parts", there = berts.all / "there";
     must_run("classify", berts.tuned({"--save", whole}));
@@ -234,8 +228,7 @@ TEST_CASE("classify continues the training of a folder with the same bits, also 
                                  "or with another tokenizer; it can only continue with the same"}});
 }
 
-TEST_CASE("classify learns from a text that names the token that pads elsewhere",
-          "[apps][classify][fine_tuning]") {
+TEST_CASE("classify --from: a text may name the token that pads", "[apps][classify][fine_tuning]") {
     const Berts berts;
     const std::string named = berts.all.write("named", "glad\ta [PAD] day\n" + moods(8));
     must_run("classify", berts.train({"--epochs", "1", "--validation", berts.texts}, named));

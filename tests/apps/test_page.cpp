@@ -216,8 +216,7 @@ TEST_CASE("page: the boxes of twelve elements are where they were", "[apps][page
 }
 
 // HTML compares names of tags without case, and `<!--<script` hides the end of the data from the browser.
-TEST_CASE("page: texts of users are shown, not run, and have no tag in the page's source",
-          "[apps][page][browser]") {
+TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]") {
     const std::string runs = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>";
     for (const std::string& evil : {std::string("</SCRIPT><img>"), std::string("</ScRiPt >"),
                                     std::string("<!--<script>"), std::string("a < b"), runs}) {
@@ -238,8 +237,7 @@ TEST_CASE("page: texts of users are shown, not run, and have no tag in the page'
     CHECK(browser.complaints() == "");
 }
 
-TEST_CASE("page: a run without a log, with a cut recording, or without anything shows what there is",
-          "[apps][page][browser]") {
+TEST_CASE("page: a cut log, a cut recording, or nothing at all", "[apps][page][browser]") {
     NEEDS_BROWSER();
     Shown browser;
     const std::string lines = recorded(), log = log_text(), one_line = "1 line of the log or the recording";
@@ -265,8 +263,7 @@ TEST_CASE("page: a run without a log, with a cut recording, or without anything 
     CHECK(browser.value("document.querySelectorAll('#curves svg').length") != "0");
 }
 
-TEST_CASE("page: two runs are laid over each other, with what differs in their settings",
-          "[apps][page][browser]") {
+TEST_CASE("page: two runs are laid over each other", "[apps][page][browser]") {
     NEEDS_BROWSER();
     std::string other = recorded();
     other.replace(other.find("--steps=81"), 10, "--steps=60");
@@ -276,8 +273,7 @@ TEST_CASE("page: two runs are laid over each other, with what differs in their s
     CHECK(browser.complaints() == "");
 }
 
-TEST_CASE("page: of a model with twelve layers of twelve heads, fewer positions, and it says so",
-          "[apps][page][browser]") {
+TEST_CASE("page: of a large model, fewer positions, and it says so", "[apps][page][browser]") {
     models::Config config = small("paper");
     config.block.d_model = 24;
     config.block.n_heads = 12;
@@ -334,8 +330,7 @@ TEST_CASE("page: of a long log, one step in some is drawn, and every validation"
     CHECK_FALSE(contains(page, "\\n5,2,,"));
 }
 
-TEST_CASE("page: of a resumed run, what came again, once; and of a damaged recording, what can be read",
-          "[apps][page][browser]") {
+TEST_CASE("page: of a resumed run, what came again, once", "[apps][page][browser]") {
     const std::string lines = recorded(), snapshot = "{\"kind\":\"snapshot\"";
     CHECK(count_of("\"kind\":\"snapshot\"", lines) == 10);
     CHECK(count_of("\"kind\":\"embedding\"", lines) == 1);
@@ -351,8 +346,7 @@ TEST_CASE("page: of a resumed run, what came again, once; and of a damaged recor
 }
 
 // The picture of the embeddings: the page's script computes it.
-TEST_CASE("page: principal components are those of a covariance by hand, and neighbours the nearest",
-          "[apps][page][browser]") {
+TEST_CASE("page: principal components, and the nearest neighbours", "[apps][page][browser]") {
     NEEDS_BROWSER();
     Shown browser(page_of("", ""), 768);
     // Along (3, 4) / 5 the points lie at -2, -1, 0, 1, 2; across it, at 0.1 and -0.1 in turn; all are moved

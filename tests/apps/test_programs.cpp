@@ -1,6 +1,8 @@
 // What all programs do alike: help, version, lost output; and the wrong command lines of those that need no
 // files. How an option is parsed is tested in test_kit.cpp: here each has one value beyond its bounds.
+#include "autograd/base/check.h"
 #include "autograd/base/real.h"
+#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 
 using namespace plaingrad;  // NOLINT
@@ -75,6 +77,57 @@ TEST_CASE("programs say when their output cannot be written", "[apps]") {
     CHECK(run("toy_translate", french, many).status == 128 + SIGPIPE);
 }
 
+TEST_CASE("every program that trains: results depend on the seed, not on the threads", "[apps]") {
+    const Texts texts;
+    const std::vector<Program> programs = {
+        {"toy_translate", 2, {"--preset", "blog", "--epochs", "2", "--pairs", texts.pairs_file, "one"}},
+        {"tasks", 4, {"sort", "--steps", "4"}},
+        {"classify", 6, {"train", texts.labelled, "--validation", "20", "--epochs", "2", "--d-model", "16"}},
+        {"generate",
+         20,
+         {"train", texts.text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
+          "--steps", "20", "--dropout", "0.1"}},
+        {"translate",
+         4,
+         {"train", texts.pairs_file, "--merges", "30", "--batch-tokens", "256", "--context", "32", "--layers",
+          "2", "--d-model", "32", "--d-ff", "64", "--steps", "4"}}};
+    for (const Program& p : programs) {
+        int64_t runs = 0;
+        const auto results = [&](const Words& more) {
+            const std::string to = texts.folder / autograd::join(p.name, ++runs);
+            const Result r = run(p.name, joined(p.train, joined({"--save", to}, more)));
+            CHECK(r.status <= 1);  // 1: it has learned little
+            REQUIRE_FALSE(losses(r).empty());
+            return (p.name == "tasks" ? "" : r.out) +  // which prints seconds
+                   without_times(content(to + "/log.csv")) + content(to + "/model.safetensors");
+        };
+        INFO(p.name);
+        const std::string one = results({"--threads", "1"});
+        CHECK((results({"--threads", "3"}) == one));
+        CHECK((results({"--seed", "2"}) != one));
+    }
+}
+
+// The commands are those lines below "examples:" that are indented least.
+TEST_CASE("the examples of a help work as pasted, and print what it says", "[apps]") {
+    if (!fast_build() || !environment("PLAINGRAD_RUN", "").empty())
+        SKIP("a slow build takes too long, and a shell starts no emulator");
+    for (const std::string program : {"classify", "toy_translate"}) {
+        const std::string help = must_run(program, {"--help"}).out;
+        const Folder folder;
+        std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
+        std::string script = "set -e; cd '" + folder.path + "'; exec 2>err >out </dev/null\n";
+        for (const std::string& line : lines_of(help.substr(help.find("\nexamples:"))))
+            if (line.starts_with("  ") && line[2] != ' ' && !contains(line, "--preset chapter"))  // too long
+                script += line + "\n";
+        CAPTURE(script, help);
+        CHECK(std::system(("sh '" + folder.write("examples.sh", script) + "'").c_str()) == 0);
+        std::string printed = lines_of(content(folder / "out")).back();
+        std::replace(printed.begin(), printed.end(), '\t', ' ');
+        CHECK(contains(help, (program == "classify" ? ": " : "      ") + printed + "\n"));
+    }
+}
+
 TEST_CASE("wrong command lines end with one line", "[apps]") {
     const std::string one_to_max = "from 1 to 1000000000";
     const std::vector<std::pair<std::string, std::vector<Refusal>>> table = {
@@ -128,4 +181,12 @@ TEST_CASE("a wrong environment ends with one line", "[apps]") {
           {"PLAINGRAD_THREADS=x", "a whole number from 1 to 1024 is expected: got 'x'"},
           {"PLAINGRAD_THREADS=2000", "got '2000'"}})
         check_refusals("reverse_task", {{{"--steps", "3"}, 1, says, {.env = {variable}}}});
+}
+
+// tests/models/test_one_page.cpp compares its numbers.
+TEST_CASE("one page: it learns to reverse sequences that it has never seen", "[apps][one_page]") {
+    const Result r = must_run("one_page", {});
+    CHECK(count_of(" right\n", r.out) == 10);
+    CHECK_FALSE(contains(r.out, "wrong"));
+    check_says(r.out, {"9 8 2 4 2 9 -> 9 2 4 2 8 9  right\n"});
 }

@@ -17,8 +17,7 @@ Result reverse(const Words& more) {
 
 }  // namespace
 
-TEST_CASE("every program that trains writes a page, which shows all that it has, silently",
-          "[apps][report][page]") {
+TEST_CASE("every program that trains writes a page, which shows all that it has", "[apps][report][page]") {
     const Folder folder;
     const std::string page = folder / "page.html",
                       book = folder.write("book.txt",

@@ -104,8 +104,7 @@ TEST_CASE("reverse_task shows the heads of all layers, as many in a row as fit",
         CHECK(line.size() <= 80);
 }
 
-TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",
-          "[apps][reverse_task][slow]") {
+TEST_CASE("a head of reverse_task learns the anti-diagonal of any seed", "[apps][reverse_task][slow]") {
     if (!fast_build())
         SKIP("a slow build takes too long");
     for (const char* seed : {"1", "2", "3", "4", "5"}) {
@@ -118,8 +117,7 @@ TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",
     CHECK(mass(reverse_task({"--steps", "1"})) < 0.3);
 }
 
-TEST_CASE("reverse_task that has learned little: status 1, and answers that may be no symbols",
-          "[apps][reverse_task]") {
+TEST_CASE("reverse_task that has learned little: status 1, and a question mark", "[apps][reverse_task]") {
     const Result r = reverse_task({"--steps", "2"});
     CHECK(r.status == 1);
     const int right = number_before(r.out, "/2000\n");
@@ -144,9 +142,8 @@ TEST_CASE("the losses of reverse_task depend on the seed, and on nothing else", 
         CHECK(r.status == first.status);
         CHECK(contains(r.err, said));
     };
-    check_same({}, "PLAINGRAD_THREADS=3", " 3 thread");
-    for (const std::string threads : {"1", "2", "3"})
-        check_same({"--threads", threads}, "PLAINGRAD_THREADS=1", " " + threads + " thread");
+    check_same({}, "PLAINGRAD_THREADS=3", " 3 threads, ");
+    check_same({"--threads", "2"}, "PLAINGRAD_THREADS=1", " 2 threads, ");
     // The error lists the instruction sets that this processor can run.
     const std::string sets = reverse_task(kSmall, {.env = {"PLAINGRAD_ISA=nonsense"}}).err;
     CHECK(contains(sets, "baseline"));

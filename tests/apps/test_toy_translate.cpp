@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 
 #include "tests/apps/run.h"
 
@@ -35,22 +34,7 @@ Result learn(const std::string& file, const Words& more) {
 
 }  // namespace
 
-TEST_CASE("toy_translate: --plain computes in other steps and learns the same",
-          "[apps][toy_translate][plain]") {
-    const Folder folder;
-    const auto log_of = [&](const Words& more) {  // "6,1.717998,..."
-        const std::string run = folder / (more.empty() ? "fused" : "plain");
-        check_says(french(joined({"--save", run}, more)).out, {"5/5 sentences translated correctly"});
-        return lines_of(content(run + "/log.csv"));
-    };
-    const Words fused = log_of({}), plain = log_of({"--plain"});
-    REQUIRE((fused.size() == 61 && plain.size() == 61));
-    for (std::size_t i = 1; i < fused.size(); ++i)
-        CHECK(number_after(plain[i], ",") == Approx(number_after(fused[i], ",")).epsilon(5e-4));
-}
-
-TEST_CASE("toy_translate learns five French and six Spanish sentences, and shows unseen ones",
-          "[apps][toy_translate]") {
+TEST_CASE("toy_translate learns five French and six Spanish sentences", "[apps][toy_translate]") {
     if (!fast_build())
         SKIP("a slow build takes too long");
     const Result fr = must_run("toy_translate", {});
@@ -80,18 +64,6 @@ TEST_CASE("toy_translate learns five French and six Spanish sentences, and shows
          {std::pair(rest[2], std::string("  i love cat  ->  ")), {rest[3], "  this is a cat  ->  "}})
         CHECK((line.starts_with(start) && line.size() > start.size()));
     CHECK(rest[4] == "el gato es negro");
-}
-
-TEST_CASE("the presets of toy_translate learn to translate", "[apps][toy_translate]") {
-    const Words presets = fast_build() ? Words{"blog", "blog-scratch", "notebook"} : Words{"blog"};
-    std::set<std::string> first;
-    for (const std::string& preset : presets) {
-        const Result r = must_run("toy_translate", {"--preset", preset, "hello world"});
-        CHECK(contains(r.out, "\n5/5 sentences translated correctly\n"));
-        CHECK(answers(r) == Words{"bonjour le monde"});
-        first.insert(losses(r).at(0));
-    }
-    CHECK(first.size() == presets.size());  // they are different models
 }
 
 // 44 million parameters, 100 times: 20 seconds, more on a busy machine.
@@ -145,21 +117,6 @@ TEST_CASE("toy_translate translates standard input, a line for each", "[apps][to
     }
 }
 
-TEST_CASE("toy_translate --n shows several translations with their scores", "[apps][toy_translate]") {
-    const Words out = answers(french({"--n", "3", "--beam", "4", "thank you"}));
-    REQUIRE(out.size() == 3);
-    CHECK(out[0].starts_with("merci  (-"));
-    double before = 0;
-    std::set<std::string> texts;
-    for (const std::string& line : out) {
-        const double score = number_after(line, "(");
-        CHECK(score < before);  // log probabilities, the best first
-        before = score;
-        texts.insert(line.substr(0, line.find("  (")));
-    }
-    CHECK(texts.size() == 3);
-}
-
 TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps][toy_translate]") {
     const Folder folder;
     const std::string run = folder / "run";
@@ -179,22 +136,6 @@ TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps
     CHECK(answers(resumed(usual)) == whole(usual));
 }
 
-TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else", "[apps][toy_translate]") {
-    const auto seeded = [](const char* seed, const char* variable) {
-        const Words words = {"--preset", "blog", "--epochs", "10", "hello you", "--seed", seed};
-        return run("toy_translate", words, {.env = {variable}});
-    };
-    const Result first = seeded("7", "PLAINGRAD_THREADS=1"), other = seeded("8", "PLAINGRAD_THREADS=1");
-    REQUIRE((losses(first).size() == 3 && losses(other).size() == 3));
-    for (const char* variable : {"PLAINGRAD_THREADS=1", "PLAINGRAD_THREADS=3", "PLAINGRAD_ISA=baseline"}) {
-        const Result again = seeded("7", variable);
-        CAPTURE(variable);
-        CHECK(losses(again) == losses(first));
-        CHECK(again.out == first.out);
-    }
-    CHECK(losses(other)[0] != losses(first)[0]);
-}
-
 TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]") {
     const Result r = french({"--epochs", "1"});
     CHECK(r.status == 1);
@@ -204,16 +145,12 @@ TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]
 
 TEST_CASE("toy_translate learns from a file, whatever its line ends", "[apps][data]") {
     const Folder folder;
-    for (const std::string& text :
-         {kGood, std::string("the dog\tder hund\r\nthe cat\tdie katze\r\n"), "\xef\xbb\xbf" + kGood,
-          std::string("\n  \nthe  dog \t der hund\n\r\nthe cat\tdie katze")}) {
-        const Result r = learn(folder.write("pairs.tsv", text), {"the dog", "the cat"});
-        CAPTURE(text, r.err);
-        CHECK(r.status == 0);
-        check_says(r.out, {"\n  ok     the dog  ->  der hund\n  ok     the cat  ->  die katze\n"
-                           "2/2 sentences translated correctly\nder hund\ndie katze\n"});
-        CHECK_FALSE((contains(r.out, "\r") || contains(r.err, "unknown")));
-    }
+    const std::string text = "\xef\xbb\xbf\n  \nthe  dog \t der hund\r\n\r\nthe cat\tdie katze";
+    const Result r = learn(folder.write("pairs.tsv", text), {"the dog", "the cat"});
+    CHECK(r.status == 0);
+    check_says(r.out, {"\n  ok     the dog  ->  der hund\n  ok     the cat  ->  die katze\n"
+                       "2/2 sentences translated correctly\nder hund\ndie katze\n"});
+    CHECK_FALSE((contains(r.out, "\r") || contains(r.err, "unknown")));
 }
 
 // tests/models/text/test_parallel.cpp has more of what may be wrong with a line.
@@ -264,11 +201,7 @@ TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "
     CHECK(contains(r.out, "/200 sentences translated correctly\n"));
     CHECK(count_of("  ->  ", r.out) == 20);
 
-    // A word of a million letters; and a sentence longer than the preset's maximum, also chapter's 20.
-    const Result word =
-        learn(folder.write("word.tsv", std::string(1'000'000, 'x') + "\ty\n"), {"--epochs", "1", "x"});
-    CHECK(word.status == 0);
-    CHECK(contains(word.err, "unknown words: \"x\"; known words: "));
+    // A sentence longer than the preset's maximum, also chapter's 20.
     const std::string words = repeated("w0 w1 w2 w3 w4 w5 ", 100);
     const Result sentence = learn(folder.write("long.tsv", words + "\t" + words + "\nw1\tw1\n"),
                                   {"--epochs", "1", "--beam", "1", "w1"});
@@ -276,8 +209,7 @@ TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "
     CHECK(contains(sentence.out, "/2 sentences translated correctly\n"));
 }
 
-TEST_CASE("toy_translate learns each of many pairs once in an epoch, and in another order in the next",
-          "[apps][data]") {
+TEST_CASE("toy_translate learns each of many pairs once in an epoch", "[apps][data]") {
     const Folder folder;
     std::string many;
     for (int i = 0; i < 66; ++i)
@@ -295,16 +227,4 @@ TEST_CASE("toy_translate learns each of many pairs once in an epoch, and in anot
         others += loss(step + 1) != loss(2);
     }
     CHECK(others > 0);
-}
-
-TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]") {
-    if (!fast_build())
-        SKIP("a slow build takes too long");
-    const std::string help = run("toy_translate", {"--help"}).out;
-    const std::size_t start = help.find("printf 'one");
-    REQUIRE(start != std::string::npos);
-    const std::string command = help.substr(start, help.find('\n', start) - start);
-    CHECK(command.ends_with("./apps/toy_translate --pairs p.tsv two"));
-    const Folder folder;
-    CHECK(contains(pasted(folder, {command}), "\n2/2 sentences translated correctly\ndeux\n"));
 }

@@ -68,8 +68,7 @@ TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][sl
     check_says(nothing.err, {"has never seen any of these characters"});
 }
 
-TEST_CASE("translate run: the score and the alignment of each line, however many are translated together",
-          "[apps][translate]") {
+TEST_CASE("translate run: the score and the alignment of each line", "[apps][translate]") {
     const Files f;
     must_run("translate", f.train({"--save", f.run, "--stop-after", "1"}));
     std::string input;  // with --batch 1, it reads eight lines at once
@@ -96,8 +95,7 @@ TEST_CASE("translate run: the score and the alignment of each line, however many
     }
 }
 
-TEST_CASE("translate score: text that is in tokens as fairseq does, and lower case as its signature says",
-          "[apps][translate]") {
+TEST_CASE("translate score: text that is in tokens, and in lower case", "[apps][translate]") {
     const Files f;
     for (const auto& [option, says] : {std::pair(std::string("--tokenized"), "\nBLEU4 = "),
                                        {"--lower-case", "BLEU|nrefs:1|case:lc|eff:no|tok:13a|"}}) {
@@ -120,8 +118,7 @@ TEST_CASE("translate takes the merges of --codes, and keeps them", "[apps][trans
     CHECK(content(f.run + "/tokenizer.json") == kept);
 }
 
-TEST_CASE("translate --label-smoothing spreads so much of the target over all words where it learns",
-          "[apps][translate]") {
+TEST_CASE("translate --label-smoothing spreads so much of the target", "[apps][translate]") {
     const Files f;
     const auto first_loss = [&](const std::string& share) {
         const Words words = {"--label-smoothing", share, "--stop-after", "1", "--save", f.folder / share};
@@ -154,8 +151,7 @@ TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]")
           "translate: " + one + replaced + "1\ntranslate: " + two + replaced + "2\n");
 }
 
-TEST_CASE("translate says what is wrong with a command line or a text, and leaves no trace",
-          "[apps][translate]") {
+TEST_CASE("translate refuses a wrong command line or text, and leaves no trace", "[apps][translate]") {
     const Files f;
     const std::string en = f.folder.write("en", "a\nb\nc\n"), de = f.folder.write("de", "A\nB\n"),
                       empty = f.folder.write("empty", ""), tiny = f.folder.write("tiny", "a b c\tb\n"),
@@ -199,8 +195,7 @@ TEST_CASE("translate says what is wrong with a command line or a text, and leave
     CHECK(!std::filesystem::exists(f.run));
 }
 
-TEST_CASE("translate: a run whose files or texts are others does not go on, and nothing is lost",
-          "[apps][translate]") {
+TEST_CASE("translate: a run with other files or texts does not go on", "[apps][translate]") {
     const Files f;
     const auto resume_fails = [&](int status, const std::string& says, const Words& more = {}) {
         check_refusals("translate", {{joined({"train", "--resume", f.run}, more), status, says}});
@@ -264,8 +259,7 @@ TEST_CASE("translate with bytes reads any bytes, and writes one line for each li
     CHECK(count_of("\n", r.err) == 1);  // nothing is replaced, nothing unknown
 }
 
-TEST_CASE("translate checks the data first, also two files that have commas in their names",
-          "[apps][translate]") {
+TEST_CASE("translate checks the data first", "[apps][translate]") {
     const Files f;
     const std::string en = f.folder.write("a,b.en", "one two.\n"),
                       de = f.folder.write("a,b.de", "zwei eins.\n");
