@@ -121,11 +121,11 @@ std::string Browser::send(const std::string& method, const std::string& paramete
         const std::string event = text_after(answer, "method");
         if (event == "Runtime.consoleAPICalled" || event == "Runtime.exceptionThrown" ||
             event == "Log.entryAdded")
-            console.push_back(answer);
+            console_.push_back(answer);
         if (event == "Network.requestWillBeSent" &&
             !text_after(answer, "documentURL").starts_with("about:") &&
             text_after(after(answer, "request"), "url") != page_)
-            requests.push_back(text_after(after(answer, "request"), "url"));
+            requests_.push_back(text_after(after(answer, "request"), "url"));
         if (event.empty() && answer.starts_with("{\"id\":" + id + ","))
             return answer;
     }
@@ -133,8 +133,8 @@ std::string Browser::send(const std::string& method, const std::string& paramete
 
 void Browser::open(const std::string& path, int width, int height, bool dark, const std::string& fragment) {
     send("Page.navigate", R"("url":"about:blank")");
-    console.clear();
-    requests.clear();
+    console_.clear();
+    requests_.clear();
     send("Emulation.setDeviceMetricsOverride", R"("deviceScaleFactor":1,"mobile":false,"width":)" +
                                                    std::to_string(width) + R"(,"height":)" +
                                                    std::to_string(height));
@@ -153,6 +153,23 @@ std::string Browser::value(const std::string& expression) {
         "); return encodeURIComponent(typeof v === 'object' ? JSON.stringify(v) : String(v)); } "
         "catch (e) { return 'thrown: ' + encodeURIComponent(e.message); } })()";
     return decoded(text_after(send("Runtime.evaluate", "\"expression\":" + quote(wrapped)), "value"));
+}
+
+std::string Browser::text(const std::string& selector) {
+    return value("document.querySelector(" + quote(selector) + ").textContent");
+}
+
+std::string Browser::sections() {
+    return value("[...document.querySelectorAll('section')].map(s => s.id).join(' ')");
+}
+
+std::string Browser::complaints() {
+    std::string all;
+    for (const std::vector<std::string>* const some : {&console_, &requests_})
+        for (const std::string& one : *some)
+            all += one + "\n";
+    const std::string overflow = value("document.documentElement.scrollWidth - innerWidth");
+    return all + (overflow == "0" ? "" : overflow + " pixels wider than the window");
 }
 
 void Browser::point_at(const std::string& selector) {

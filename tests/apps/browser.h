@@ -7,7 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/catch.h"
 #include "tests/folder.h"
+
+// Leaves a test case where there is no browser.
+#define NEEDS_BROWSER()     \
+    if (chromium().empty()) \
+    SKIP("there is no Chromium")
 
 namespace plaingrad::tests {
 
@@ -27,12 +33,16 @@ public:
     // The value of a JavaScript expression, as text; arrays and objects as JSON. What it throws begins with
     // "thrown: ".
     std::string value(const std::string& expression);
+    // What the first element that the selector finds says.
+    std::string text(const std::string& selector);
+    // The ids of the sections, in order.
+    std::string sections();
+    // What the console printed, what was fetched but the page itself, and how many pixels the page is wider
+    // than the window: "" if all is well.
+    std::string complaints();
     // Moves the pointer to the middle of the first element that the selector finds, once it is in sight.
     void point_at(const std::string& selector);
     void press(const std::string& key);  // "ArrowRight"
-
-    // Since the page was opened: what the console printed, and requests for anything but the page.
-    std::vector<std::string> console, requests;
 
 private:
     std::string send(const std::string& method, const std::string& parameters = "");
@@ -43,6 +53,8 @@ private:
     int to_ = -1, from_ = -1;
     int64_t id_ = 0;
     std::string session_, buffer_, page_;
+    // Since the page was opened: what the console printed, and requests for anything but the page.
+    std::vector<std::string> console_, requests_;
 };
 
 }  // namespace plaingrad::tests

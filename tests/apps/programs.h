@@ -5,11 +5,6 @@
 
 namespace plaingrad::tests {
 
-inline Words joined(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 // English numbers, and their German translations in reverse order: 120 pairs.
 inline std::string pairs() {
     const Words en = {"one", "two", "three", "four", "five", "six"},

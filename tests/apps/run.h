@@ -6,21 +6,63 @@
 
 namespace plaingrad::tests {
 
+// A program that must end well.
+inline Result must_run(const std::string& program, const Words& arguments, const With& with = {}) {
+    Result r = run(program, arguments, with);
+    CAPTURE(program, arguments, r.out, r.err);
+    REQUIRE(r.status == 0);
+    return r;
+}
+
+// That a text has all these parts.
+inline void check_says(const std::string& text, const Words& parts) {
+    INFO(text);
+    for (const std::string& part : parts) {
+        CAPTURE(part);
+        CHECK(contains(text, part));
+    }
+}
+
+// That a program has ended with this status, without output, and with one line about its error: `says` is in
+// it. Before it the program may have said what it did.
+inline void check_refused(const std::string& program, const Result& r, int status, const std::string& says) {
+    CAPTURE(r.err, says);
+    CHECK(r.status == status);
+    CHECK(r.out.empty());
+    REQUIRE(r.err.ends_with('\n'));
+    const std::string last = lines_of(r.err).back();
+    CHECK(last.starts_with(program + ": "));
+    CHECK(contains(last, says));
+}
+
+// A wrong command line (status 2) or bad data (status 1), and what is said about it.
+struct Refusal {
+    Words arguments;
+    int status;
+    std::string says;
+    With with = {};
+};
+
+inline void check_refusals(const std::string& program, const std::vector<Refusal>& all) {
+    for (const Refusal& one : all) {
+        CAPTURE(one.arguments);
+        check_refused(program, run(program, one.arguments, one.with), one.status, one.says);
+    }
+}
+
 // Standard output on a full disk is an error, in one line. A pipe whose reader has gone (`| head`) is not:
 // the program ends without a message, as if by SIGPIPE.
 inline void check_lost_output(const std::string& program, const Words& arguments,
                               const std::string& input = "") {
     const std::string error = "the output could not be written\n";
     const Result full = run(program, arguments, {.input = input, .out = "/dev/full"});
-    INFO(program << " " << full.err);
+    CAPTURE(program, arguments, full.err);
     CHECK(full.status == 1);
     CHECK(full.err.ends_with(program + ": " + error));
-    // Where nothing can be said about an error, its status still is.
-    CHECK(run(program, {"--nonsense"}, {.out = "/dev/full", .err = "/dev/full"}).status == 2);
     const Result head = run(program, arguments, {.input = input, .no_reader = true});
-    INFO(head.err);
+    CAPTURE(head.err);
     CHECK(head.status == 128 + SIGPIPE);
-    CHECK(head.err.find(error) == std::string::npos);
+    CHECK_FALSE(contains(head.err, error));
 }
 
 }  // namespace plaingrad::tests

@@ -34,6 +34,26 @@ inline std::string environment(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+inline Words joined(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+inline std::string repeated(const std::string& piece, int64_t n) {
+    std::string text;
+    for (int64_t i = 0; i < n; ++i)
+        text += piece;
+    return text;
+}
+
+// How often `part` is in a text.
+inline int64_t count_of(const std::string& part, const std::string& text) {
+    int64_t n = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++n;
+    return n;
+}
+
 // As a new process takes them.
 inline std::vector<char*> pointers(Words& words) {
     std::vector<char*> all;
@@ -78,6 +98,31 @@ struct With {
     rlim_t largest_file = RLIM_INFINITY;  // the limit on a file's size, in bytes
 };
 
+// A new process, with the signals of a user's: nohup's ways are inherited otherwise. `session`: it leads one.
+inline pid_t spawn(Words words, const std::string& file, Words variables,
+                   const posix_spawn_file_actions_t& files, bool session = false) {
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!names(variables, *entry))
+            variables.emplace_back(*entry);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    if (!session)
+        sigdelset(&all, SIGHUP);  // test_runs.cpp starts programs as nohup does
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                             (session ? POSIX_SPAWN_SETSID : 0)));
+    pid_t pid = -1;
+    if (posix_spawnp(&pid, file.c_str(), &files, &attributes, pointers(words).data(),
+                     pointers(variables).data()) != 0)
+        throw std::runtime_error("cannot run " + file);
+    posix_spawnattr_destroy(&attributes);
+    return pid;
+}
+
 // A running program. Its streams are files, so that neither side ever waits for the other.
 class Running {
 public:
@@ -94,9 +139,6 @@ public:
         Words variables = with.env;
         if (with.largest_file != RLIM_INFINITY)  // or a build that measures coverage says that it cannot
             variables.emplace_back("LLVM_PROFILE_FILE=/dev/null");
-        for (char** entry = environ; *entry != nullptr; ++entry)
-            if (!names(variables, *entry))
-                variables.emplace_back(*entry);
 
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);
@@ -117,31 +159,17 @@ public:
         posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY, 0);
         if (!with.folder.empty())
             posix_spawn_file_actions_addchdir_np(&files, with.folder.c_str());
-        posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's
-        posix_spawnattr_init(&attributes);
-        sigset_t signals;
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGPIPE);
-        sigaddset(&signals, SIGINT);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGXFSZ);
-        posix_spawnattr_setsigdefault(&attributes, &signals);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
         static std::mutex one_at_a_time;  // the limit is the whole process's until the program is started
         const std::lock_guard lock(one_at_a_time);
         rlimit usual{};  // inherited
         getrlimit(RLIMIT_FSIZE, &usual);
         const rlimit limit = {std::min(with.largest_file, usual.rlim_cur), usual.rlim_max};
         setrlimit(RLIMIT_FSIZE, &limit);
-        const int error = posix_spawnp(&pid_, file.c_str(), &files, &attributes, pointers(words).data(),
-                                       pointers(variables).data());
+        pid_ = spawn(words, file, variables, files);
         setrlimit(RLIMIT_FSIZE, &usual);
-        posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&files);
         if (with.no_reader)
             close(ends[1]);
-        if (error != 0)
-            throw std::runtime_error("cannot run " + file);
     }
     ~Running() {
         if (pid_ > 0) {

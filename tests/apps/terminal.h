@@ -17,11 +17,13 @@ struct TerminalSize {
     unsigned short rows = 24, columns = 80;
 };
 
+// Leaves a test case where the programs run in an emulator, which has no terminal.
+#define NEEDS_TERMINAL()                           \
+    if (!environment("PLAINGRAD_RUN", "").empty()) \
+    SKIP("an emulator would have to be started in the terminal")
+
 class Terminal {
 public:
-    // Emulated programs have no terminal.
-    static bool possible() { return environment("PLAINGRAD_RUN", "").empty(); }
-
     Terminal(const std::string& program, const Words& arguments, TerminalSize size = {},
              const Words& env = {}) {
         master_ = posix_openpt(O_RDWR | O_NOCTTY);
@@ -31,28 +33,17 @@ public:
         slave_ = open(name.c_str(), O_RDWR | O_NOCTTY);
         set_size(size);
         usual_modes_ = modes();
-        Words words = arguments, usual = {"TERM=xterm", "NO_COLOR=1"};
+        Words words = arguments, variables = env;
         words.insert(words.begin(), program.starts_with('/') ? program : apps() + "/" + program);
-        for (char** entry = environ; *entry != nullptr; ++entry)
-            usual.emplace_back(*entry);
-        Words variables = env;
-        for (const std::string& variable : usual)
-            if (!names(variables, variable))
-                variables.push_back(variable);
+        for (const std::string usual : {"TERM=xterm", "NO_COLOR=1"})
+            if (!names(variables, usual))
+                variables.push_back(usual);
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);  // the terminal that a new session opens first controls it
         posix_spawn_file_actions_addopen(&files, 0, name.c_str(), O_RDWR, 0);
         posix_spawn_file_actions_adddup2(&files, 0, 1);
         posix_spawn_file_actions_adddup2(&files, 0, 2);
-        posix_spawnattr_t attributes;
-        posix_spawnattr_init(&attributes);
-        sigset_t signals;
-        sigfillset(&signals);
-        posix_spawnattr_setsigdefault(&attributes, &signals);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
-        const std::vector<char*> argv = pointers(words), envp = pointers(variables);
-        REQUIRE(posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(), envp.data()) == 0);
-        posix_spawnattr_destroy(&attributes);
+        pid_ = spawn(words, words[0], variables, files, true);
         posix_spawn_file_actions_destroy(&files);
     }
     ~Terminal() {
@@ -141,6 +132,27 @@ private:
     tcflag_t usual_modes_ = 0;
     std::string output_, said_;
     std::size_t read_ = 0;
+};
+
+// A program at its prompt.
+struct Talk : Terminal {
+    Talk(const std::string& program, const Words& arguments) : Terminal(program, arguments) {
+        REQUIRE(says("\r> "));
+    }
+    // Types a line, and returns what is shown until the next prompt; the line itself, which is drawn key by
+    // key, apart.
+    std::string answer(const std::string& keys) {
+        type(keys + "\n");
+        REQUIRE(says("\r\n"));  // the end of the line that was typed
+        REQUIRE(says("\r> "));
+        std::string text = said();
+        std::erase(text, '\r');
+        return text;
+    }
+    void ends(const std::string& keys) {
+        type(keys);
+        CHECK(status() == 0);
+    }
 };
 
 }  // namespace plaingrad::tests

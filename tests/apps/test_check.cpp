@@ -72,35 +72,37 @@ TEST_CASE("check: a healthy model, whose weights it does not change", "[apps][ch
     const Subject s;
     const std::vector<float> before = nn::parameters(s.model)[0].tensor.to_vector();
     CHECK(s.odd() == "");
-    INFO(s.all);
     CHECK(s.well);
     CHECK(nn::parameters(s.model)[0].tensor.to_vector() == before);
     CHECK_FALSE(nn::parameters(s.model)[0].tensor.has_grad());
-    for (const char* question :
-         {"first loss", "one batch by heart", "without its input", "the future", "padding", "learning rate"})
-        CHECK(s.all.find(question) != std::string::npos);
+    check_says(s.all, {"first loss", "one batch by heart", "without its input", "the future", "padding",
+                       "learning rate"});
 }
 
 TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     Subject s;
-    const auto logits = s.plan.objective.logits;
-    s.plan.objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
-        return cross_entropy(s.plan.objective.logits(e.inputs, mode), e.targets);
+    kit::Objective& objective = s.plan.objective;
+    const auto logits = objective.logits;
+    const auto without_mask = [&](const auto& in, const nn::Mode& mode) {
+        const Tensor x = logits(in, mode);
+        return x + Real(0.1) * mean(x, {1}, true);
+    };
+    objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+        return cross_entropy(objective.logits(e.inputs, mode), e.targets);
     };
     std::string expected;
     SECTION("the first logits are too large") {
-        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) { return 40 * logits(in, mode); };
+        objective.logits = [&](const auto& in, const nn::Mode& mode) { return 40 * logits(in, mode); };
         expected = "first loss;";
     }
     SECTION("training computes another loss: here without the causal mask") {
-        s.plan.objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
-            const Tensor x = logits(e.inputs, mode);
-            return cross_entropy(x + Real(0.1) * mean(x, {1}, true), e.targets);
+        objective.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+            return cross_entropy(without_mask(e.inputs, mode), e.targets);
         };
         expected = "first loss;";
     }
     SECTION("a loss that is not a number") {
-        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
+        objective.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) * Tensor::full({}, NAN);
         };
         expected = "first loss;one batch by heart;without its input;the future;padding;learning rate;";
@@ -116,34 +118,30 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     SECTION("answers come from elsewhere: here from the number of the row") {
         const Tensor known = Tensor::zeros({4, 3, 11}).require_grad();
         s.run_model.parameters.push_back({"known", known});
-        s.plan.objective.logits = [&, known](const auto& in, const nn::Mode& mode) {
+        objective.logits = [&, known](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) + (in[1].length() == 3 ? 50 * known : Tensor::zeros({}));
         };
         expected = "without its input;";
     }
     SECTION("no causal mask") {
-        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
-            const Tensor x = logits(in, mode);
-            return x + Real(0.1) * mean(x, {1}, true);
-        };
+        objective.logits = without_mask;
         expected = "the future;padding;";
     }
     SECTION("an input that is not shifted") {
-        s.plan.objective.examples = [](int64_t i) {
+        objective.examples = [](int64_t i) {
             const Tokens read = kit::examples_of(Subject::batch(i)).inputs[1];
             return kit::Examples{{read, read}, read};
         };
         expected = "the future;";
     }
     SECTION("padding that is seen") {
-        s.plan.objective.logits = [&](const auto& in, const nn::Mode& mode) {
+        objective.logits = [&](const auto& in, const nn::Mode& mode) {
             return logits({Tokens(in[0].batch(), in[0].length(), in[0].ids()), in[1]}, mode);
         };
         expected = "padding;";
     }
-    const std::string found = s.odd();
+    CHECK(s.odd() == expected);
     INFO(s.all);
-    CHECK(found == expected);
     CHECK_FALSE(s.well);
     // Below each of them is what that usually means: one line, a sentence or more.
     int64_t odd = 0, explained = 0;
@@ -178,43 +176,33 @@ TEST_CASE("check: a question that cannot be asked says why, and finds no fault",
         });
         answer = "without its input: not asked; there is only one example\n";
     }
-    const std::string found = s.odd();
-    INFO(s.all);
-    CHECK(found == "");
-    CHECK(contains(s.all, answer));
+    CHECK(s.odd() == "");
+    check_says(s.all, {answer});
     CHECK(s.well);
 }
 
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {
     const Folder folder;
-    const Words small = {"--check", "--d-model", "16", "--heads", "2", "--layers", "1"};
-    const auto with = [&](Words words) {
-        words.insert(words.end(), small.begin(), small.end());
-        return words;
-    };
-    const Result well = run("reverse_task", with({"--save", folder / "run"}));
-    INFO(well.out << well.err);
-    CHECK(well.status == 0);
-    CHECK(std::count(well.out.begin(), well.out.end(), '\n') == 7);  // the last has a curve
-    CHECK(well.out.find("ODD") == std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(folder / "run"));
-
-    const Result odd = run("reverse_task", with({"--lr", "1e-8"}));
+    const std::string run_folder = folder / "run",
+                      pairs = folder.write("p.tsv", "a b\tb a\nc d\td c\ne f g\tg f e\n");
+    const Words small = {"--d-model", "16", "--heads", "2", "--layers", "1"};
+    const Result well = must_run("reverse_task", joined(small, {"--check", "--save", run_folder}));
+    CHECK(count_of("\n", well.out) == 7);  // the last has a curve
+    CHECK_FALSE(contains(well.out, "ODD"));
+    CHECK_FALSE(std::filesystem::exists(run_folder));
+    const Result odd = run("reverse_task", joined(small, {"--check", "--lr", "1e-8"}));
     CHECK(odd.status == 1);
-    CHECK(odd.out.find("ODD  learning rate") != std::string::npos);
-    CHECK(run("reverse_task", {"--steps", "2", "--save", folder / "run"}).status == 1);  // it learned little
-    CHECK(run("reverse_task", {"--resume", folder / "run", "--check"}).status == 2);
-    CHECK(run("reverse_task", with({"--precision", "bf16"})).status == 0);
-    CHECK(run("tasks", {"reverse", "--check"}).status == 0);
-    CHECK(run("toy_translate", {"--check"}).status == 0);
-    CHECK(run("classify", {"--check"}).status == 0);
-    const Words pairs = {"train",   folder.write("p.tsv", "a b\tb a\nc d\td c\ne f g\tg f e\n"),
-                         "--check", "--d-model",
-                         "16",      "--layers",
-                         "1"};
-    CHECK(run("translate", pairs).status == 0);
-    CHECK(run("generate", {"train", "README.md", "--check", "--d-model", "16", "--context", "16"}).status ==
-          0);
+    check_says(odd.out, {"ODD  learning rate"});
+    CHECK(run("reverse_task", {"--steps", "2", "--save", run_folder}).status == 1);  // it learned little
+    CHECK(run("reverse_task", {"--resume", run_folder, "--check"}).status == 2);
+    for (const auto& [program, words] : std::vector<std::pair<std::string, Words>>{
+             {"reverse_task", joined(small, {"--precision", "bf16"})},
+             {"tasks", {"reverse"}},
+             {"toy_translate", {}},
+             {"classify", {}},
+             {"translate", joined({"train", pairs}, small)},
+             {"generate", {"train", "README.md", "--d-model", "16", "--context", "16"}}})
+        must_run(program, joined(words, {"--check"}));
 }
 
 namespace {
@@ -260,8 +248,7 @@ struct Told : Subject {
 
     bool is_odd(const std::string& question) const {
         odd();
-        INFO(all);
-        CHECK(contains(all, question + ": "));
+        check_says(all, {question + ": "});
         return contains(all, "ODD  " + question + ": ");
     }
     const Tensor logit = Tensor::full({}, 1).require_grad();
@@ -280,8 +267,7 @@ TEST_CASE("check: a first loss may be 2.5 more than a guess costs", "[apps][chec
     }
 }
 
-TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a thousandth of it",
-          "[apps][check]") {
+TEST_CASE("check: a rate from a thousandth to twice that up to which the loss fell", "[apps][check]") {
     for (const auto& [rate, is_odd] : {std::pair(2e-6, false), std::pair(2.01e-6, true),
                                        std::pair(1.01e-9, false), std::pair(0.99e-9, true)}) {
         Told s;
@@ -292,21 +278,20 @@ TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a t
     }
 }
 
-TEST_CASE("check: the curve of the rates is that of the mean losses, from the lowest to the first",
-          "[apps][check]") {
+TEST_CASE("check: the curve of the rates is that of the mean losses", "[apps][check]") {
     Told s;
     s.falls({4, 1, 1});  // means 4, 3.1, 2.47: 0.3 of each loss, and 0.7 of the mean before it
     s.odd();
-    std::string curve;
-    for (const double height : {1.0, 0.63 / 1.53, 0.0, 1.0})  // the last one is much higher, and cut
-        curve += kit::bar(height, 0, 1, kit::stdout_ink());
-    INFO(s.all);
-    CHECK(contains(s.all, "\n" + std::string(20, ' ') + curve + "\n"));
-    s.falls({1});  // no loss is below the first
+    const auto check_curve = [&](const std::vector<double>& heights) {
+        std::string curve;
+        for (const double height : heights)
+            curve += kit::bar(height, 0, 1, kit::stdout_ink());
+        check_says(s.all, {"\n" + std::string(20, ' ') + curve + "\n"});
+    };
+    check_curve({1.0, 0.63 / 1.53, 0.0, 1.0});  // the last one is much higher, and cut
+    s.falls({1});                               // no loss is below the first
     s.odd();
-    INFO(s.all);
-    CHECK(contains(s.all, "\n" + std::string(20, ' ') + kit::bar(1, 0, 1, kit::stdout_ink()) +
-                              kit::bar(1, 0, 1, kit::stdout_ink()) + "\n"));
+    check_curve({1, 1});
 }
 
 TEST_CASE("check: it learns with the paper's Adam, and the rates that it tries", "[apps][check]") {

@@ -103,8 +103,7 @@ std::pair<std::string, int> begin_of_three() {
 
 }  // namespace
 
-TEST_CASE("processes on the same processors share them, and are told of those that mpirun leaves idle",
-          "[kit]") {
+TEST_CASE("processes share their processors, and hear of those that are idle", "[kit]") {
     const int before = autograd::thread_count();
     const char* const given = std::getenv("PLAINGRAD_THREADS");
     const std::string usual = given == nullptr ? "" : given;

@@ -17,8 +17,7 @@ using namespace tests;      // NOLINT
 using autograd::Tensor;
 using autograd::Tokens;
 
-TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
-          "[kit][page]") {
+TEST_CASE("recorder: how the finite numbers of a tensor are spread", "[kit][page]") {
     const auto snapshot = [](const std::vector<autograd::Real>& values) {
         kit::RunPlan plan;
         const auto size = static_cast<int64_t>(values.size());
@@ -88,8 +87,7 @@ TEST_CASE("recorder: a page looks at the first 64 positions of a model with one 
 
 static const models::RunOptions kThousand = {.steps = 1000, .learning_rate = [](int64_t) { return 0.1; }};
 
-TEST_CASE("recorder: what a run's report says about the machine, and how long each layer takes",
-          "[kit][page]") {
+TEST_CASE("recorder: the machine, and how long each layer takes", "[kit][page]") {
     const Folder folder;
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder of_run("p", {.save = folder / "run"});
@@ -126,10 +124,7 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     CHECK(contains(lines, "[\"machine\",\"" + processor + autograd::instruction_set() + ", "));
 }
 
-TEST_CASE(
-    "recorder: while a run goes on, its page is written after snapshots and validations, and loads itself "
-    "again",
-    "[kit][page]") {
+TEST_CASE("recorder: the page of a run that goes on loads itself again", "[kit][page]") {
     const Folder folder;
     const std::string page = folder / "page.html";
     const nn::Parameter x(Tensor::from({2}, {5, -5}));

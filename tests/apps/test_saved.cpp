@@ -21,6 +21,7 @@ using namespace tests;      // NOLINT
 namespace {
 
 using Fields = std::map<std::string, std::string>;
+using Words = std::vector<std::string>;
 
 // Counts the fields of a visit.
 struct Count {
@@ -159,31 +160,26 @@ TEST_CASE("saved: what another version has saved is refused in a line", "[kit][s
 
 TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit][saved]") {
     const Fields good = fields(small_stack("gpt2"));
-    for (const auto& [key, value] :
-         std::vector<std::pair<std::string, std::string>>{{"d_model", "\"x\""},
-                                                          {"d_model", "12.5"},
-                                                          {"d_model", "\"\""},
-                                                          {"d_model", "99999999999999999999"},
-                                                          {"n_heads", "5"},
-                                                          {"n_layers", "-1"},
-                                                          {"norm", "\"middle\""},
-                                                          {"kind", "\"two\\nlines\""},
-                                                          {"tied", "1"},
-                                                          {"norm_eps", "0"},
-                                                          {"norm_eps", "\"nan\""},
-                                                          {"norm_eps", "1e60"},
-                                                          {"start", "11"},
-                                                          {"start", "4294967296"},
-                                                          {"ends", "[1000000]"},
-                                                          {"ends", "1"},
-                                                          {"pad", "-7"},
-                                                          {"dropout.attention", "2"}}) {
-        Fields bad = good;
-        bad.at(key) = value;
-        const std::string error = error_of([&] { read(bad); });
-        INFO(key << " = " << value << ": " << error);
-        CHECK((contains(error, "config.json: ") && contains(error, key) && !contains(error, "\n")));
-    }
+    const std::vector<std::pair<std::string, Words>> wrong = {
+        {"d_model", {"\"x\"", "12.5", "\"\"", "99999999999999999999"}},
+        {"n_heads", {"5"}},
+        {"n_layers", {"-1"}},
+        {"norm", {"\"middle\""}},
+        {"kind", {"\"two\\nlines\""}},
+        {"tied", {"1"}},
+        {"norm_eps", {"0", "\"nan\"", "1e60"}},
+        {"start", {"11", "4294967296"}},
+        {"ends", {"[1000000]", "1"}},
+        {"pad", {"-7"}},
+        {"dropout.attention", {"2"}}};
+    for (const auto& [key, values] : wrong)
+        for (const std::string& value : values) {
+            Fields bad = good;
+            bad.at(key) = value;
+            const std::string error = error_of([&] { read(bad); });
+            INFO(key << " = " << value << ": " << error);
+            CHECK((contains(error, "config.json: ") && contains(error, key) && !contains(error, "\n")));
+        }
     Fields none = good;
     none.erase("kind");
     CHECK(contains(error_of([&] { read(none); }), "config.json: kind is missing: the kind of model"));
@@ -212,36 +208,25 @@ TEST_CASE("saved: a field that is missing from a file takes its default", "[kit]
 
 TEST_CASE("saved: a model is restored bit for bit, and only as its own kind", "[kit][saved]") {
     const Folder folder;
+    const auto check_restored = [&](const auto& model, const std::string& name) {
+        stir(model);
+        save(folder / name, model);
+        CHECK(hash(load_model<std::decay_t<decltype(model)>>(folder / name)) == hash(model));
+    };
     for (const std::string& kind : kStacks) {
         INFO(kind);
-        const LanguageModel model(small_stack(kind), Rng(1));
-        stir(model);
-        save(folder / "lm", model);
-        CHECK(hash(load_model<LanguageModel>(folder / "lm")) == hash(model));
-        const Classifier classifier(with_classes(small_stack(kind), 3), Rng(2));
-        stir(classifier);
-        save(folder / "c", classifier);
-        CHECK(hash(load_model<Classifier>(folder / "c")) == hash(classifier));
-        const MaskedLanguageModel masked(small_stack(kind), Rng(3));
-        stir(masked);
-        save(folder / "mlm", masked);
-        CHECK(hash(load_model<MaskedLanguageModel>(folder / "mlm")) == hash(masked));
-        const TextEncoder encoder(small_stack(kind), Rng(4));
-        stir(encoder);
-        save(folder / "encoder", encoder);
-        CHECK(hash(load_model<TextEncoder>(folder / "encoder")) == hash(encoder));
+        check_restored(LanguageModel(small_stack(kind), Rng(1)), "lm");
+        check_restored(Classifier(with_classes(small_stack(kind), 3), Rng(2)), "c");
+        check_restored(MaskedLanguageModel(small_stack(kind), Rng(3)), "mlm");
+        check_restored(TextEncoder(small_stack(kind), Rng(4)), "encoder");
     }
     CHECK(error_of([&] { load_model<MaskedLanguageModel>(folder / "lm"); }) ==
           folder / "lm/config.json" + ": a masked language model is needed: got a language model");
     CHECK(contains(error_of([&] { load_model<LanguageModel>(folder / "c"); }),
                    "c/config.json: a language model is needed: got a classifier"));
-}
-
-// A weight of several matrices is packed when the last of them was read.
-TEST_CASE("saved: a model is opened packed", "[kit][saved][packed]") {
-    const Folder folder;
-    save(folder.path, Transformer(small("paper"), Rng(1)));
-    const auto packed = load_model<Transformer>(folder.path, {.packed = true});
+    // A weight of several matrices is packed when the last of them was read.
+    save(folder / "t", Transformer(small("paper"), Rng(1)));
+    const auto packed = load_model<Transformer>(folder / "t", {.packed = true});
     for (const nn::NamedParameter& p : nn::all_parameters(packed))
         CHECK(autograd::is_packed(p.tensor) == (p.is_matrix || p.is_table));
 }
@@ -276,14 +261,13 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
     std::vector<nn::checkpoint::StateEntry> entries;
     for (const nn::checkpoint::Entry& entry : good.entries())
         entries.push_back({entry.name, good.tensor(entry.name)});
-    // The next step would overflow the largest number.
-    for (const auto& [name, value] :
-         std::vector<std::pair<std::string, std::string>>{{"steps", "9223372036854775807"},
-                                                          {"steps", "-1"},
-                                                          {"worse", "9223372036854775807"},
-                                                          {"worse", "-1"},
-                                                          {"best_step", "1"},
-                                                          {"best_step", "-1"}}) {
+    const std::string largest = "9223372036854775807";  // the next step would overflow
+    for (const auto& [name, value] : {std::pair(std::string("steps"), largest),
+                                      {"steps", "-1"},
+                                      {"worse", largest},
+                                      {"worse", "-1"},
+                                      {"best_step", "1"},
+                                      {"best_step", "-1"}}) {
         INFO(name << " " << value);
         nn::checkpoint::Metadata metadata = good.metadata();
         metadata["training." + name] = value;

@@ -40,9 +40,7 @@ ParallelText seven_pairs() {
 
 }  // namespace
 
-TEST_CASE(
-    "translate's data: with dropout each epoch splits words differently, and a seed always the same way",
-    "[apps][translate]") {
+TEST_CASE("translate's data: with dropout each epoch splits words differently", "[apps][translate]") {
     const ParallelText pairs = parallel_text(
         {{"low low lower", "newest newest"}, {"lower low", "newest widest"}, {"low", "widest x"}});
     const text::Tokenizer tokenizer = learned(pairs);
@@ -68,8 +66,7 @@ TEST_CASE(
     CHECK((some[0] != some[1] && some[1] != some[2]));
 }
 
-TEST_CASE("translate's data: a batch is a function of its step, and steps of several end with the epoch",
-          "[apps][translate]") {
+TEST_CASE("translate's data: a batch is a function of its step", "[apps][translate]") {
     const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
     const Corpus corpus(pairs, tokenizer, {}, 64);
@@ -96,8 +93,7 @@ TEST_CASE("translate's data: a batch is a function of its step, and steps of sev
     }
 }
 
-TEST_CASE("translate's data: a run that continues begins with its epoch, and returns to it",
-          "[apps][translate]") {
+TEST_CASE("translate's data: a run that continues begins with its epoch", "[apps][translate]") {
     const ParallelText pairs = seven_pairs();
     const text::Tokenizer tokenizer = learned(pairs);
     const Corpus corpus(pairs, tokenizer, {}, 64);
@@ -136,8 +132,7 @@ TEST_CASE("translate's data: a pair that dropout would make too long stays as it
     }
 }
 
-TEST_CASE("translate's data: bytes that are not UTF-8 are kept, or replaced and counted",
-          "[apps][translate]") {
+TEST_CASE("translate's data: bytes that are no text are kept, or replaced", "[apps][translate]") {
     const Folder folder;
     const std::string file = folder.write("pairs", "caf\xe9 \xff\tk\xfc hl\n");
     const ParallelText kept = read_parallel({file}, rule_for(true)),

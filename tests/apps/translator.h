@@ -8,7 +8,7 @@
 namespace plaingrad::tests {
 
 inline Result translate(const Words& arguments, const With& with = {}) {
-    return Running("translate", arguments, with).wait();
+    return run("translate", arguments, with);
 }
 
 struct Files {
@@ -32,14 +32,7 @@ struct Files {
 };
 
 inline void refused(int status, const Result& r, const std::string& part) {
-    INFO(r.err);
-    CHECK(r.status == status);
-    CHECK(r.out.empty());
-    // An error is one line, the last one, after any earlier output.
-    REQUIRE(r.err.ends_with('\n'));
-    const std::string last = r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1);
-    CHECK(last.starts_with("translate: "));
-    CHECK(contains(last, part));
+    check_refused("translate", r, status, part);
 }
 
 }  // namespace plaingrad::tests
