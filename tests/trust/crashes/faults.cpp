@@ -33,7 +33,7 @@ struct Kind {
 
 // At the long scale each call meets every fault, below it one of them. A third of the calls that fail are
 // followed by others that do, as on a full disk.
-std::vector<Case> cases_of(const Kind& kind, const std::vector<Run>& runs, const Instrument& trust) {
+std::vector<Case> cases_of(const Kind& kind, const Runs& runs, const Instrument& trust) {
     std::vector<Case> all;
     const auto add = [&](const Run& run, const FaultCounts& calls, bool goes_on) {
         const int64_t count = kind.counted == "memory" ? calls.memory
@@ -46,7 +46,7 @@ std::vector<Case> cases_of(const Kind& kind, const std::vector<Run>& runs, const
                     all.push_back({run, {kind.counted, n, kind.how[i], on ? "on" : "once"}, goes_on});
                 }
     };
-    for (const Run& run : runs) {
+    for (const Run& run : runs.all) {
         add(run, run.calls, false);
         if (kind.goes_on)
             add(run, run.resumed, true);
@@ -55,9 +55,9 @@ std::vector<Case> cases_of(const Kind& kind, const std::vector<Run>& runs, const
 }
 
 // Tries all cases, and lets `judge` look at each. Returns in how many the fault came.
-int64_t met(const Instrument& trust, const Runs& runs, const std::vector<Run>& of, const Kind& kind,
+int64_t met(const Instrument& trust, const Runs& runs, const Kind& kind,
             const std::function<void(const Case&)>& judge) {
-    std::vector<Case> cases = cases_of(kind, of, trust);
+    std::vector<Case> cases = cases_of(kind, runs, trust);
     std::atomic<int64_t> happened = 0;
     for_each_case(std::ssize(cases), runs.damage, [&](int64_t i) {
         Case& c = cases[static_cast<std::size_t>(i)];
@@ -100,7 +100,7 @@ bool has_trained(const Result& r) {
 // Before a call: what a process has left that is killed earlier, it had left before the call before.
 int64_t kills(const Instrument& trust, const Runs& runs) {
     const Kind kind = {"files", {-SIGKILL}, trust.count(2, 8, 200), true};
-    return met(trust, runs, runs.all, kind, [&](const Case& c) {
+    return met(trust, runs, kind, [&](const Case& c) {
         if (c.r.status != 128 + SIGKILL)
             runs.damage.note("died", c.which, "it was not killed");
         if (steps_in(c.folder) < c.steps_before)
@@ -111,12 +111,12 @@ int64_t kills(const Instrument& trust, const Runs& runs) {
 
 // SIGINT, SIGTERM and SIGHUP: the run finishes its step, saves, and says how to continue; or, before it
 // trains or after, it ends at once. SIGPIPE does nothing: a run must not end because somebody has closed the
-// pipe that shows it. (These runs save before their first step, and by themselves only if they validate.)
+// pipe that shows it.
 int64_t signals(const Instrument& trust, const Runs& runs) {
     // nohup ignores it, and the programs would inherit that; of a handler they inherit nothing.
     const auto before = std::signal(SIGHUP, [](int) {});
     const Kind kind = {"files", {-SIGINT, -SIGTERM, -SIGHUP, -SIGPIPE}, trust.count(4, 12, 50)};
-    const int64_t count = met(trust, runs, runs.rarely_saving, kind, [&](const Case& c) {
+    const int64_t count = met(trust, runs, kind, [&](const Case& c) {
         const int signal = -c.fault.how;
         const int64_t steps = steps_in(c.folder), said = saved_after(c.r);
         const std::string end = signal == SIGINT ? ": interrupted\n" : ": terminated\n";
@@ -140,7 +140,7 @@ int64_t signals(const Instrument& trust, const Runs& runs) {
 // Some calls that fail change nothing, as the fsync of a folder: then the run ends as usual.
 int64_t failing_calls(const Instrument& trust, const Runs& runs) {
     const Kind kind = {"disk", {EIO, ENOSPC, EROFS}, trust.count(12, 50, 1 << 20)};
-    return met(trust, runs, runs.all, kind, [&](const Case& c) {
+    return met(trust, runs, kind, [&](const Case& c) {
         runs.check_told(c.run, c.r, {std::strerror(c.fault.how), "could not be written"}, c.which);
         if (c.counts.faults > 0 && std::string(c.counts.call) == "fsync" && c.ended())
             runs.damage.note("died", c.which, "a file that may not be on the disk counts as saved");
@@ -150,7 +150,7 @@ int64_t failing_calls(const Instrument& trust, const Runs& runs) {
 
 // (Few of them, as one step is as the other: library_allocations takes every one of a step.)
 int64_t failing_training(const Instrument& trust, const Runs& runs) {
-    return met(trust, runs, runs.all, {"memory", {ENOMEM}, trust.count(6, 30, 400)}, [&](const Case& c) {
+    return met(trust, runs, {"memory", {ENOMEM}, trust.count(6, 30, 400)}, [&](const Case& c) {
         runs.check_out_of_memory(c.run, c.r, c.which);
         runs.check_ended(c.run, c.r, c.folder, c.which);
     });
@@ -163,7 +163,7 @@ int64_t pairs(const Instrument& trust, const Runs& runs) {
                             "there is a run in this folder already", "there is no run in this folder",
                             "this belongs to a model, or to another run"};
     const Kind kind = {"files", {-SIGSTOP}, trust.count(3, 6, 100), true};
-    return met(trust, runs, runs.all, kind, [&](const Case& c) {
+    return met(trust, runs, kind, [&](const Case& c) {
         runs.check_told(c.run, c.r, refusals, c.which + " (the first)");
         runs.check_told(c.run, c.other, refusals, c.which + " (the other)");
         // Both take the same steps, so the files alone would not tell that nobody has refused.

@@ -15,40 +15,6 @@ namespace {
 
 std::string words_of(const Fault& f) { return autograd::join(f.what, " ", f.n, " ", f.how, " ", f.last); }
 
-// Steps of a few milliseconds, and more time for saving than for training.
-std::vector<Program> programs(const tests::Texts& texts, const std::string& bert, const std::string& gpt) {
-    const Words train = {"train"};
-    const auto learns = [&](const Words& from, const char* options) {
-        return joined(joined(train, from), tests::fields(options, ' '));
-    };
-    return {
-        {"reverse_task", 12,
-         tests::fields("--layers 1 --d-model 16 --d-ff 16 --heads 2 --steps 12 --batch 8 --save-every 3",
-                       ' ')},
-        {"toy_translate", 4,
-         joined({"--pairs", texts.pairs_file},
-                tests::fields("--preset article --epochs 2 --save-every 1", ' '))},
-        {"tasks", 5, tests::fields("sort --steps 5 --save-every 2", ' ')},
-        {"generate", 12,
-         learns({texts.text},
-                "--layers 1 --heads 2 --d-model 16 --context 16 --steps 12 --batch 4 "
-                "--validate-every 6 --save-every 3"),
-         train},
-        {"classify", 12,
-         learns({texts.labelled}, "--validation 20 --epochs 2 --d-model 16 --batch 16 --save-every 4"),
-         train},
-        {"translate", 8,
-         learns({texts.pairs_file, "--validation", texts.pairs_file},
-                "--merges 30 --batch-tokens 256 --context 32 --layers 1 --heads 2 --d-model 16 --d-ff 16 "
-                "--warmup 4 --steps 8 --save-every 3"),
-         train},
-        {"generate", 10,
-         learns({gpt, texts.text}, "--steps 10 --context 16 --batch 2 --validate-every 5 --save-every 3"),
-         train},
-        {"fill", 10, learns({bert, texts.text}, "--steps 10 --validate-every 5 --save-every 3"), train},
-    };
-}
-
 std::string comparable(const std::string& name, const std::string& path) {
     if (name.ends_with("log.csv"))
         return tests::without_times(content(path));
@@ -98,19 +64,12 @@ std::string library_of_faults() {
 }
 
 Runs::Runs(Damage& all_) : damage(all_) {
-    const std::string bert = texts_.folder / "bert", gpt = texts_.folder / "gpt";
-    const Words small = tests::fields("--layers 1 --d-model 16 --heads 2 --context 16", ' ');
-    const Result made[] = {ran("fill", joined({"new", bert, texts_.text, "--vocabulary", "48"}, small)),
-                           ran("generate", joined({"new", gpt, texts_.text, "--vocabulary", "300"}, small))};
-    autograd::check(made[0].status + made[1].status == 0, made[0].err, made[1].err);
     const Folder here;
-    for (Program program : programs(texts_, bert, gpt)) {
-        const std::string folder = here / Run{program}.name(), part = folder + "-part";
-        all.push_back(undisturbed(program, folder));
+    for (const Program& program : small_.all) {
+        all.push_back(undisturbed(program, here / Run{program}.name()));
+        const std::string part = here / Run{program}.name() + "-part";
         ran(program.name, joined(begin(all.back(), part), {"--stop-after", "2"}));
         ran(program.name, resume(all.back(), part), {}, &all.back().resumed);
-        *(std::find(program.train.begin(), program.train.end(), "--save-every") + 1) = "0";
-        rarely_saving.push_back(undisturbed(program, folder + "-rarely"));
     }
 }
 

@@ -2,7 +2,7 @@
 // saved opens, and it resumes to the same end as a run that nothing has disturbed.
 #pragma once
 
-#include "tests/apps/programs.h"
+#include "tests/apps/small_runs.h"
 #include "tests/trust/crashes/cases.h"
 #include "tests/trust/preload/faults.h"
 
@@ -76,12 +76,11 @@ public:
 
     Damage& damage;
     std::vector<Run> all;
-    std::vector<Run> rarely_saving;  // the same, with --save-every 0
 
 private:
     Run undisturbed(const Program& program, const std::string& folder) const;
     void check_same(const Run& run, const std::string& folder, const std::string& which) const;
-    tests::Texts texts_;
+    const tests::SmallRuns small_;
 };
 
 }  // namespace plaingrad::trust
