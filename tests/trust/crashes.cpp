@@ -19,7 +19,6 @@ const std::vector<Part> kParts = {{"kills", "kills", kills},
                                   {"signals", "signals", signals},
                                   {"failing_calls", "failing_calls", failing_calls},
                                   {"failing_memory", "failing_allocations", failing_allocations},
-                                  {"exhausted_memory", "library_allocations", library_allocations},
                                   {"two_processes", "pairs", pairs}};
 
 void skip_all() {

@@ -16,10 +16,10 @@ namespace plaingrad::trust {
 
 // What was wrong, by its figure: corrupt, a saved file that does not open; unequal, other bits than without a
 // fault; left_over, a file that an undisturbed run does not leave; died, no documented exit status, or no
-// clear line that says why; leaks, memory that is not given back.
+// clear line that says why.
 class Damage {
 public:
-    static constexpr const char* kWays[] = {"corrupt", "unequal", "left_over", "died", "leaks"};
+    static constexpr const char* kWays[] = {"corrupt", "unequal", "left_over", "died"};
     Damage() {
         for (const char* const way : kWays)
             tally_.add(way, "");

@@ -100,13 +100,14 @@ bool has_trained(const Result& r) {
 // Before a call: what a process has left that is killed earlier, it had left before the call before.
 int64_t kills(const Instrument& trust, const Runs& runs) {
     const Kind kind = {"files", {-SIGKILL}, trust.count(2, 8, 200), true};
-    return met(trust, runs, kind, [&](const Case& c) {
+    const int64_t count = met(trust, runs, kind, [&](const Case& c) {
         if (c.r.status != 128 + SIGKILL)
             runs.damage.note("died", c.which, "it was not killed");
         if (steps_in(c.folder) < c.steps_before)
             runs.damage.note("unequal", c.which, "it has lost steps");
         runs.check(c.run, c.folder, c.which);
     });
+    return count / std::ssize(runs.all);  // of each program
 }
 
 // SIGINT, SIGTERM and SIGHUP: the run finishes its step, saves, and says how to continue; or, before it
@@ -115,7 +116,7 @@ int64_t kills(const Instrument& trust, const Runs& runs) {
 int64_t signals(const Instrument& trust, const Runs& runs) {
     // nohup ignores it, and the programs would inherit that; of a handler they inherit nothing.
     const auto before = std::signal(SIGHUP, [](int) {});
-    const Kind kind = {"files", {-SIGINT, -SIGTERM, -SIGHUP, -SIGPIPE}, trust.count(4, 12, 50)};
+    const Kind kind = {"files", {-SIGINT, -SIGTERM, -SIGHUP, -SIGPIPE}, trust.count(4, 13, 50)};
     const int64_t count = met(trust, runs, kind, [&](const Case& c) {
         const int signal = -c.fault.how;
         const int64_t steps = steps_in(c.folder), said = saved_after(c.r);
@@ -134,7 +135,7 @@ int64_t signals(const Instrument& trust, const Runs& runs) {
         runs.check(c.run, c.folder, c.which);
     });
     std::signal(SIGHUP, before);
-    return count;
+    return count / std::ssize(kind.how);  // of each
 }
 
 // Some calls that fail change nothing, as the fsync of a folder: then the run ends as usual.
@@ -148,7 +149,7 @@ int64_t failing_calls(const Instrument& trust, const Runs& runs) {
     });
 }
 
-// (Few of them, as one step is as the other: library_allocations takes every one of a step.)
+// (Few of them, as one step is as the other; tests/models/test_exhausted_memory.cpp takes all of a step.)
 int64_t failing_training(const Instrument& trust, const Runs& runs) {
     return met(trust, runs, {"memory", {ENOMEM}, trust.count(6, 30, 400)}, [&](const Case& c) {
         runs.check_out_of_memory(c.run, c.r, c.which);

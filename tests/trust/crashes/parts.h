@@ -12,11 +12,8 @@ int64_t signals(const Instrument& trust, const Runs& runs);
 int64_t failing_calls(const Instrument& trust, const Runs& runs);
 int64_t pairs(const Instrument& trust, const Runs& runs);
 
-// The n-th allocation fails: of a program, as it trains or does something else with a model; of a call of the
-// library.
+// The n-th allocation fails of a program, as it trains or does something else with a model.
 int64_t failing_allocations(const Instrument& trust, const Runs& runs);
-int64_t library_allocations(const Instrument& trust, const Runs& runs);
-
-int64_t failing_training(const Instrument& trust, const Runs& runs);  // the programs that train
+int64_t failing_training(const Instrument& trust, const Runs& runs);  // the first of these
 
 }  // namespace plaingrad::trust
