@@ -159,4 +159,6 @@ TEST_CASE("exhausted memory: a call that fails leaks nothing, and can be repeate
     check_operations(40);
 }
 
-TEST_CASE("exhausted memory: the same at nearly every allocation", "[models][slow]") { check_operations(1'000); }
+TEST_CASE("exhausted memory: the same at nearly every allocation", "[models][slow]") {
+    check_operations(1'000);
+}
