@@ -69,10 +69,6 @@ TEST_CASE("every program that trains: stopped, killed and resumed, it ends with 
             CHECK(more.status == 2);
             CHECK(contains(more.err, "because the learning rate falls over all of them"));
         }
-        const Result again = tests::run(p.name, joined(p.train, {"--save", run}));
-        CHECK(again.status == 1);
-        CHECK(contains(again.err, "there is a run in this folder already"));
-
         const Result drawn = resume({"--stop-after", "1", "--plot"});
         CHECK(contains(drawn.out, "loss: # training"));
         REQUIRE(contains(drawn.out, axis));
@@ -454,31 +450,22 @@ TEST_CASE("runs: what the system allows a process limits its memory, too", "[app
 }
 #endif
 
+// (The words for each kind of file are those of tests/models/text/test_lines.cpp.)
 TEST_CASE("endless, compressed or empty input is an error in one line, in bounded memory", "[apps][runs]") {
     const SmallRuns programs;
     const Folder& folder = programs.folder;
     const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
                       csv = folder.write("t.csv", "a,b c\nd,e f\n"), one = folder.write("one", "abc\n"),
-                      nul = folder.write("nul", std::string("one\0two\n", 8)), zero = "/dev/zero",
-                      wide = folder.write("wide", std::string("\xff\xfeo\0n\0", 6)), none = folder / "none";
-    const std::string endless = "/dev/zero: this pipe or device has more than 256 MiB",
-                      compressed = "t.gz: this file is compressed; unpack it first",
-                      utf16 = "wide: this file is UTF-16; convert it to UTF-8 first",
+                      zero = "/dev/zero", none = folder / "none";
+    const std::string compressed = "t.gz: this file is compressed; unpack it first",
                       no_file = "/dev/zero: this is a pipe or a device; a file is needed";
     for (const auto& [program, words, error] : std::vector<std::tuple<std::string, Words, std::string>>{
-             {"generate", {"train", zero}, endless},
-             {"generate", {"train", packed}, compressed},
-             {"generate", {"train", wide}, utf16},
+             {"generate", {"train", zero}, "/dev/zero: this pipe or device has more than 256 MiB"},
              {"generate", {"train", one, "--lines"}, "a text of 1 line; at least 20"},
              {"classify", {"train", packed}, compressed},
-             {"classify", {"train", wide}, utf16},
              {"classify", {"train", csv}, "CSV must become label<TAB>text"},
              {"classify", {"predict", zero}, no_file},
-             {"toy_translate", {"--pairs", packed}, compressed},
-             {"toy_translate",
-              {"--pairs", csv},
-              "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV"},
-             {"translate", {"train", zero, "--save", none}, endless},
+             {"toy_translate", {"--pairs", csv}, "t.csv:1: there is no tab; a line must be "},
              {"translate", {"train", packed, packed, "--save", none}, compressed},
              {"translate", {"run", zero}, no_file},
              {"translate", {"info", zero}, no_file}}) {
@@ -490,22 +477,19 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
     CHECK_FALSE(std::filesystem::exists(none));
 
     const std::string labels_run = folder / "c", pairs_run = folder / "t", err = folder / "err";
-    REQUIRE(
-        tests::run("classify", joined(programs.of("classify").train, {"--epochs", "1", "--save", labels_run}))
-            .status == 0);
-    REQUIRE(
-        tests::run("translate", joined(programs.of("translate").train, {"--steps", "1", "--save", pairs_run}))
-            .status == 0);
+    const auto trained = [&](const std::string& program, const Words& more) {
+        REQUIRE(tests::run(program, joined(programs.of(program).train, more)).status == 0);
+    };
+    trained("classify", {"--epochs", "1", "--save", labels_run});
+    trained("translate", {"--steps", "1", "--save", pairs_run});
     if (!environment("PLAINGRAD_RUN", "").empty())
         return;  // a shell does not start the emulator
     for (const Words& words : {Words{"classify", "predict", labels_run},
                                {"translate", "run", pairs_run},
                                {"toy_translate", "--epochs", "1"}})
-        for (const auto& [input, error] : std::vector<std::pair<std::string, std::string>>{
-                 {" < /dev/zero", "standard input:1: a line of 1048577 bytes"},
-                 {" < '" + packed + "'", "standard input: this file is compressed"},
-                 {" < '" + nul + "'", "standard input:1: this line contains a NUL byte"},
-                 {" <&-", "standard input: cannot be read: Bad file descriptor"}}) {
+        for (const auto& [input, error] :
+             {std::pair(" < /dev/zero", "standard input:1: a line of 1048577 bytes"),
+              {" <&-", "standard input: cannot be read: Bad file descriptor"}}) {
             const std::string command = "'" + std::filesystem::absolute(apps()).string() + "/" + words[0] +
                                         "' " + words[1] + " '" + words[2] + "'" + input;
             const int status = std::system((command + " > /dev/null 2> '" + err + "'").c_str());

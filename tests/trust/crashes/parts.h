@@ -5,15 +5,12 @@
 
 namespace plaingrad::trust {
 
-// A program that trains, where it calls the system: is killed; gets a signal; the call fails; it pauses,
-// while another one comes into its folder.
+// A program that trains, where it calls the system: is killed; gets a signal; the call fails; memory is out;
+// it pauses, while another one comes into its folder.
 int64_t kills(const Instrument& trust, const Runs& runs);
 int64_t signals(const Instrument& trust, const Runs& runs);
 int64_t failing_calls(const Instrument& trust, const Runs& runs);
-int64_t pairs(const Instrument& trust, const Runs& runs);
-
-// The n-th allocation fails of a program, as it trains or does something else with a model.
 int64_t failing_allocations(const Instrument& trust, const Runs& runs);
-int64_t failing_training(const Instrument& trust, const Runs& runs);  // the first of these
+int64_t pairs(const Instrument& trust, const Runs& runs);
 
 }  // namespace plaingrad::trust

@@ -170,11 +170,6 @@ void Runs::check_told(const Run& run, const Result& r, const Words& reasons, con
         damage.note("died", which, "status " + std::to_string(r.status) + ": " + last);
 }
 
-void Runs::check_out_of_memory(const Run& run, const Result& r, const std::string& which) const {
-    if (r.status != 128 + SIGABRT || !r.err.ends_with("std::bad_alloc\n"))
-        check_told(run, r, {"memory", std::strerror(ENOMEM), "gives this program no more than 1 of "}, which);
-}
-
 std::string Runs::line(const std::string& program, const Words& words, const Fault& fault) const {
     return autograd::join(kFault, "='", words_of(fault), "' LD_PRELOAD=", library_of_faults(), " ./apps/",
                           program, " ", nn::checkpoint::listed(words, " "));

@@ -68,9 +68,6 @@ public:
     // That it ended as usual, or with status 1 and a last line with one of these reasons in it.
     void check_told(const Run& run, const Result& result, const Words& reasons,
                     const std::string& which) const;
-    // The same where memory is out. (Who has no byte for a line of its own is ended by the C++ library.)
-    void check_out_of_memory(const Run& run, const Result& result, const std::string& which) const;
-
     // How a user would try the case again.
     std::string line(const std::string& program, const Words& words, const Fault& fault) const;
 
