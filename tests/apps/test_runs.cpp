@@ -1,5 +1,6 @@
 // What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -7,42 +8,14 @@
 #include <optional>
 
 #include "nn/checkpoint/safetensors.h"
-#include "tests/apps/translator.h"
+#include "tests/apps/run.h"
+#include "tests/apps/small_runs.h"
+#include "tests/autograd/values.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 namespace {
-
-// Texts to learn from, and a run of each program on them.
-struct Programs : Texts {
-    std::vector<Program> all = {
-        {"reverse_task",
-         150,
-         {"--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "150", "--batch",
-          "8", "--save-every", "20"}},
-        {"toy_translate",
-         120,
-         {"--pairs", pairs_file, "--preset", "article", "--epochs", "60", "--save-every", "9"}},
-        {"tasks", 100, {"sort", "--steps", "100", "--save-every", "10"}},
-        {"generate",
-         400,
-         {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16", "--steps",
-          "400", "--batch", "4", "--validate-every", "60", "--save-every", "25"},
-         {"train"}},
-        {"classify",
-         440,
-         {"train", labelled, "--validation", "20", "--epochs", "40", "--d-model", "16", "--batch", "8",
-          "--patience", "40"},
-         {"train"}},
-        {"translate",
-         24,
-         {"train",     pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
-          "--context", "32",       "--layers",     "2",        "--heads",  "2",  "--d-model",      "32",
-          "--d-ff",    "64",       "--warmup",     "4",        "--steps",  "24", "--save-every",   "3"},
-         {"train"}},
-    };
-};
 
 // The step in the last row of the log, which is written with each checkpoint.
 int64_t logged_steps(const std::string& run) {
@@ -50,49 +23,76 @@ int64_t logged_steps(const std::string& run) {
     return rows.size() < 2 ? 0 : std::stoll(rows.back());
 }
 
+// Of a run that was stopped after its second step.
+void check_info(const Program& p, const std::string& run) {
+    const Result info = tests::run(p.name, {"info", run});
+    INFO(info.out << info.err);
+    CHECK(info.status == 0);
+    for (const std::string part : {"training: step 2, ", "loss ", "settings: "})
+        CHECK(contains(info.out, part));
+    CHECK(contains(info.out, p.train[p.train.size() - 2] + " " + p.train.back()));
+    int64_t together = 0, most = 0;
+    for (const char c : info.out)
+        most = std::max(most, together = c >= '0' && c <= '9' ? together + 1 : 0);
+    CHECK(most < 12);  // without internal entries such as fingerprints
+}
+
 }  // namespace
 
-TEST_CASE("every program that trains: killed at three points and resumed, it ends with the same files",
+TEST_CASE("every program that trains: stopped, killed and resumed, it ends with the same files",
           "[apps][runs][bits]") {
-    const Programs programs;
+    const SmallRuns programs;
     for (const Program& p : programs.all) {
         INFO(p.name);
-        const std::string whole = programs.folder / (p.name + "-whole"),
-                          run = programs.folder / (p.name + "-run");
-        const Words& train = p.train;
-        const Result first = tests::run(p.name, joined(train, {"--save", whole}));
+        const std::string name = p.name + std::to_string(p.steps), whole = programs.folder / name,
+                          run = whole + std::string(250 - name.size(), '_');  // as long as a name may be
+        const auto resume = [&](const Words& more) {
+            return tests::run(p.name, joined(p.begin, joined({"--resume", run}, more)));
+        };
+        const Result first = tests::run(p.name, joined(p.train, {"--save", whole}));
         INFO(first.err);
         REQUIRE(first.status <= 1);  // 1: after so few steps, the task is not solved
-        for (int64_t i = 1; i <= 3; ++i) {
-            Running now(p.name, i > 1 ? joined(p.begin, {"--resume", run}) : joined(train, {"--save", run}));
-            while (logged_steps(run) < i * p.steps / 5 && now.runs())
-                usleep(500);
-            usleep(static_cast<unsigned>(1'000 * i));  // the log is written before the checkpoint
-            now.interrupt(SIGKILL);
-            CHECK(now.wait().status == 128 + SIGKILL);
-            const auto checkpoint = nn::checkpoint::read(run + "/last.safetensors");
-            CHECK(std::stoll(checkpoint.metadata().at("training.steps")) > 0);
-            CHECK(content(run + "/tokenizer.json") == content(whole + "/tokenizer.json"));
+
+        const Result stopped = tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "2"}));
+        INFO(stopped.err);
+        REQUIRE(stopped.status == 0);
+        CHECK(contains(stopped.err, "memory: weights "));
+        CHECK(contains(stopped.err, "\nstep 1/2  loss "));
+        CHECK(stopped.err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
+        CHECK(lines_of(content(run + "/log.csv")).size() == 3);
+        const std::string axis = std::string(71, '-') + "\n";
+        CHECK_FALSE(contains(stopped.out, axis));
+        check_info(p, run);
+        CHECK(resume({"--seed", "2"}).status == 2);
+        if (p.name != "toy_translate" && p.name != "translate") {
+            const Result more = resume({p.name == "classify" ? "--epochs" : "--steps", "1000"});
+            CHECK(more.status == 2);
+            CHECK(contains(more.err, "because the learning rate falls over all of them"));
         }
-        CHECK(content(whole + "/tokenizer.json").empty() ==
-              p.begin.empty());  // those with commands read text
-        const Result last = tests::run(p.name, joined(p.begin, {"--resume", run, "--threads", "1"}));
+        const Result drawn = resume({"--stop-after", "1", "--plot"});
+        CHECK(contains(drawn.out, "loss: # training"));
+        REQUIRE(contains(drawn.out, axis));
+        const std::string numbers = lines_of(drawn.out.substr(drawn.out.find(axis))).at(1);
+        CHECK((numbers.starts_with("         1  ") && numbers.ends_with(" 3") && numbers.size() == 80));
+
+        Running now(p.name, joined(p.begin, {"--resume", run}));
+        now.says("\nstep ");
+        now.interrupt(SIGKILL);
+        const bool killed = now.wait().status == 128 + SIGKILL;  // and had not ended before
+        const Result last = resume({"--threads", "1"});
         INFO(last.err);
-        CHECK(last.status == first.status);
-        if (p.name != "tasks" &&
-            p.name != "toy_translate")  // these print seconds, and the losses of this call
+        CHECK((last.status == first.status || !killed));
+        if (killed && p.name != "tasks" && p.name != "toy_translate")  // which print the seconds of this call
             CHECK(last.out == first.out);
-        for (const char* name : {"last.safetensors", "model.safetensors"}) {
-            INFO(name);
-            CHECK((content(run + "/" + name) == content(whole + "/" + name) &&
-                   !content(run + "/" + name).empty()));
-        }
-        CHECK(content(run + "/best.safetensors") == content(whole + "/best.safetensors"));
-        const Result ended = tests::run(p.name, joined(p.begin, {"--resume", run, "--save-every", "1000"}));
-        INFO(ended.err);
+        const Result ended = resume({"--save-every", "1000"});
         CHECK(contains(ended.err, "this run has ended, after step " + std::to_string(p.steps) + ": " + run +
                                       "/model.safetensors; "));
-        CHECK(content(run + "/last.safetensors") == content(whole + "/last.safetensors"));
+        for (const char* file :
+             {"last.safetensors", "model.safetensors", "best.safetensors", "tokenizer.json"}) {
+            INFO(file);
+            CHECK((content(run + "/" + file) == content(whole + "/" + file)));
+        }
+        CHECK(content(run + "/tokenizer.json").empty() == p.begin.empty());  // the others learn from a text
         const std::string log = content(run + "/log.csv");
         CHECK(log.starts_with("step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n1,"));
         CHECK(without_times(log) == without_times(content(whole + "/log.csv")));
@@ -101,7 +101,7 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
 
 TEST_CASE("every program that trains: --precision bf16 is the run's, also when it is resumed",
           "[apps][runs][bf16]") {
-    const Programs programs;
+    const SmallRuns programs;
     const Words bf16 = {"--precision", "bf16"};
     for (const Program& p : programs.all) {
         INFO(p.name);
@@ -112,26 +112,24 @@ TEST_CASE("every program that trains: --precision bf16 is the run's, also when i
             CHECK(contains(r.err, " parameters, products in bf16") == (more[0] == "--precision"));
             return nn::checkpoint::read(run + "/last.safetensors");
         };
-        const std::string whole = programs.folder / (p.name + "-whole"), run = programs.folder / p.name;
+        const std::string run = programs.folder / (p.name + std::to_string(p.steps)), whole = run + "-whole";
         const auto rounded = learn(whole, joined(bf16, {"--stop-after", "3"}));
-        const auto exact = learn(programs.folder / (p.name + "-float32"), {"--stop-after", "3"});
+        const auto exact = learn(run + "-float32", {"--stop-after", "3"});
         CHECK(std::any_of(exact.entries().begin(), exact.entries().end(), [&](const auto& entry) {
             return !same_bits(exact.tensor(entry.name), rounded.tensor(entry.name));
         }));
         learn(run, joined(bf16, {"--stop-after", "2"}));
-        for (const char* name : {"float32", "bf16"}) {
-            const Result other = tests::run(p.name, joined(p.begin, {"--resume", run, "--precision", name}));
-            CHECK(other.status == 2);
-            CHECK(one_line(other.err, p.name + ": --resume continues the run with its settings: --precision "
-                                               "cannot be given again; "));
-        }
+        const Result other = tests::run(p.name, joined(p.begin, joined({"--resume", run}, bf16)));
+        CHECK(other.status == 2);
+        CHECK(one_line(other.err, p.name + ": --resume continues the run with its settings: --precision "
+                                           "cannot be given again; "));
         const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
         INFO(on.err);
         CHECK(on.status == 0);
         CHECK((content(run + "/last.safetensors") == content(whole + "/last.safetensors")));
         CHECK(contains(tests::run(p.name, {"info", run}).out, "--precision bf16"));
     }
-    const std::string run = programs.folder / "generate";
+    const std::string run = programs.folder / "generate12";
     const auto sample = [&](const Words& more) {
         return tests::run("generate", joined({run, "--prompt", "", "--tokens", "2000"}, more)).out;
     };
@@ -141,51 +139,8 @@ TEST_CASE("every program that trains: --precision bf16 is the run's, also when i
     CHECK(text != sample({"--precision", "float32"}));
 }
 
-// The folder opens, but the names of its files are longer than the system's 4,095 bytes.
-TEST_CASE("every program that trains: --resume with a folder whose files cannot be named ends",
-          "[apps][runs]") {
-    const Programs programs;
-    std::string run = "run";
-    while (run.size() < 4080)
-        run = "./" + run;
-    std::filesystem::create_directory(programs.folder / "run");
-    for (const Program& p : programs.all) {
-        INFO(p.name);
-        Running now(p.name, joined(p.begin, {"--resume", run}), {.folder = programs.folder.path});
-        for (int tenths = 0; tenths < 600 && now.runs(); ++tenths)
-            usleep(100'000);
-        const bool ended = !now.runs();
-        now.interrupt(SIGKILL);
-        CHECK(ended);
-        const Result r = now.wait();
-        CHECK(r.status == 1);
-        CHECK(one_line(r.err, p.name + ": ./"));
-    }
-    CHECK(std::filesystem::is_empty(programs.folder / "run"));
-}
-
-TEST_CASE("--plot draws the losses of the whole run, on every program that trains", "[apps][runs]") {
-    const Programs programs;
-    for (const Program& p : programs.all) {
-        INFO(p.name);
-        const std::string run = programs.folder / p.name, axis = std::string(71, '-') + "\n";
-        const Result begun = tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "3"}));
-        CHECK_FALSE(contains(begun.out, axis));
-        const Result r =
-            tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "2", "--plot"}));
-        INFO(r.out << r.err);
-        CHECK(contains(r.out, "loss: # training"));
-        const std::size_t end = r.out.find(axis);
-        REQUIRE(end != std::string::npos);
-        const std::string numbers = lines_of(r.out.substr(end)).at(1);
-        CHECK(numbers.starts_with("         1  "));
-        CHECK(numbers.ends_with(" 5"));
-        CHECK(numbers.size() == 80);
-    }
-}
-
 TEST_CASE("a run that has ended says what continues it, and cannot end earlier", "[apps][runs]") {
-    const Programs programs;
+    const SmallRuns programs;
     const std::string run = programs.folder / "run";
     const auto toy = [&](const Words& words) {
         return tests::run("toy_translate", joined(words, {"hello"}));
@@ -207,246 +162,164 @@ TEST_CASE("a run that has ended says what continues it, and cannot end earlier",
                    "; its steps or its --patience ended it, so a longer run must be a new one\n"));
 }
 
-TEST_CASE("every program that trains shows its plan, stops and resumes, and describes its run",
-          "[apps][runs]") {
-    const Programs programs;
-    for (const Program& p : programs.all) {
-        INFO(p.name);
-        const std::string name = p.name + std::string(250 - p.name.size(), '_');  // as long as a name may be
-        const std::string run = programs.folder / name;
-        const Result r = tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "2"}));
-        INFO(r.err);
-        CHECK(r.status == 0);
-        CHECK(contains(r.err, "memory: weights "));
-        CHECK(contains(r.err, "\nstep 1/2  loss "));
-        CHECK(r.err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
-        CHECK(lines_of(content(run + "/log.csv")).size() == 3);
-        const Result info = tests::run(p.name, {"info", run});
-        INFO(info.out << info.err);
-        CHECK(info.status == 0);
-        CHECK(contains(info.out, "training: step 2, "));
-        CHECK(contains(info.out, "loss "));
-        CHECK(contains(info.out, "settings: "));
-        CHECK(contains(info.out, p.train[p.train.size() - 2] + " " + p.train.back()));
-        const std::string digits = "0123456789";
-        int64_t together = 0, most = 0;
-        for (const char c : info.out)
-            most = std::max(most, together = digits.find(c) != digits.npos ? together + 1 : 0);
-        CHECK(most < 12);  // without internal entries such as fingerprints
-        CHECK(tests::run(p.name, joined(p.begin, {"--resume", run, "--seed", "2"})).status == 2);
-        const Result again = tests::run(p.name, joined(p.train, {"--save", run}));
-        CHECK(again.status == 1);
-        CHECK(contains(again.err, "there is a run in this folder already"));
-        const Words too_long = {"--save", programs.folder / std::string(256, 'x')};
-        CHECK(one_line(tests::run(p.name, joined(p.train, too_long)).err, p.name + ": "));
-        // More steps are possible if the learning rate does not depend on their number; else an error says
-        // why not.
-        const std::string steps = p.name == "classify" || p.name == "toy_translate" ? "--epochs" : "--steps";
-        const Result more =
-            tests::run(p.name, joined(p.begin, {"--resume", run, steps, "1000", "--stop-after", "1"}));
-        const bool may = p.name == "toy_translate" || p.name == "translate";
-        INFO(more.err);
-        CHECK(more.status == (may ? 0 : 2));
-        CHECK(contains(more.err,
-                       may ? "stopped after step 3;" : "because the learning rate falls over all of them"));
-    }
-}
-
-TEST_CASE("every program that trains: SIGTERM and SIGHUP save, and the run goes on from there",
-          "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("every program that trains: a signal saves, and the run goes on from there", "[apps][runs]") {
+    const SmallRuns programs;
     const auto before = std::signal(SIGHUP, SIG_DFL);  // under nohup, the programs would ignore it
-    for (const Program& p : programs.all)
-        for (const int signal : {SIGTERM, SIGHUP}) {
-            INFO(p.name << ", signal " << signal);
-            const std::string run = programs.folder / (p.name + std::to_string(signal));
-            const bool epochs = p.name == "classify" || p.name == "toy_translate";
-            Running now(p.name, joined(p.train, {epochs ? "--epochs" : "--steps", "100000", "--save", run}));
-            while (logged_steps(run) == 0 && now.runs())
-                usleep(500);
-            now.interrupt(signal);
-            const Result stopped = now.wait();
-            INFO(stopped.err);
-            CHECK(stopped.status == 128 + signal);
-            CHECK(stopped.err.ends_with(p.name + ": terminated\n"));
-            const int64_t done = logged_steps(run);
-            CHECK(done > 0);
-            CHECK(contains(stopped.err,
-                           "saved after step " + std::to_string(done) + "; continue with --resume "));
-            const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
-            INFO(on.err);
-            CHECK(on.status == 0);
-            CHECK(logged_steps(run) == done + 1);
-        }
+    for (std::size_t i = 0; i < programs.all.size(); ++i) {
+        const Program& p = programs.all[i];
+        const int signal = std::array{SIGTERM, SIGHUP, SIGINT}[i % 3];
+        INFO(p.name << ", signal " << signal);
+        const std::string run = programs.folder / std::to_string(i);
+        const bool epochs = p.name == "classify" || p.name == "toy_translate";
+        Running now(p.name, joined(p.train, {epochs ? "--epochs" : "--steps", "100000", "--save", run}));
+        while (logged_steps(run) == 0 && now.runs())
+            usleep(500);
+        now.interrupt(signal);
+        const Result stopped = now.wait();
+        INFO(stopped.err);
+        CHECK(stopped.status == 128 + signal);
+        CHECK(stopped.err.ends_with(p.name + (signal == SIGINT ? ": interrupted\n" : ": terminated\n")));
+        const int64_t done = logged_steps(run);
+        CHECK(done > 0);
+        CHECK(contains(stopped.err, autograd::join("saved after step ", done, "; continue with --resume ")));
+        CHECK(tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"})).status == 0);
+        CHECK(logged_steps(run) == done + 1);
+    }
     std::signal(SIGHUP, before);
 }
 
-TEST_CASE("a folder that can be made only in part is not there afterwards", "[apps][runs]") {
-    const Programs programs;
-    const std::string made = programs.folder / "made";
-    const Result r =
-        tests::run("tasks", {"copy", "--steps", "1", "--save", made + "/" + std::string(300, 'x')});
-    CHECK(r.status == 1);
-    CHECK(contains(r.err, "this folder cannot be made: "));
-    CHECK_FALSE(std::filesystem::exists(made));
-}
-
-TEST_CASE("a run that cannot be saved leaves no folder", "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("a limit on the size of files: a new run leaves no folder, another one loses nothing",
+          "[apps][runs]") {
+    const SmallRuns programs;
     for (const Program& p : programs.all) {
         INFO(p.name);
-        const std::string run = programs.folder / p.name;
-        const Result full = tests::run(p.name, joined(p.train, {"--save", run}), {.largest_file = 4096});
-        INFO(full.err);
-        CHECK(full.status == 1);
-        CHECK(full.err.ends_with("File too large; a file that was there is unchanged\n"));
+        const std::string run = programs.folder / (p.name + std::to_string(p.steps)),
+                          last = run + "/last.safetensors";
+        const auto limited = [&](const Words& words) {
+            const Result r = tests::run(p.name, words, {.largest_file = 4096});
+            INFO(r.err);
+            CHECK(r.status == 1);
+            CHECK(r.err.ends_with("File too large; a file that was there is unchanged\n"));
+        };
+        limited(joined(p.train, {"--save", run}));
         CHECK_FALSE(std::filesystem::exists(run));
+        REQUIRE(tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "1"})).status == 0);
+        const std::string before = content(last);
+        limited(joined(p.begin, {"--resume", run}));
+        CHECK((content(last) == before && !before.empty()));
     }
 }
 
-TEST_CASE(
-    "a new run takes no tokenizer.json of somebody else, and that of a run killed before its first step",
-    "[apps][runs]") {
-    const Programs programs;
-    for (const Program& p : programs.all) {
-        if (p.begin.empty())
-            continue;
-        INFO(p.name);
-        const std::string run = programs.folder / p.name, name = run + "/tokenizer.json";
-        const Words words = joined(p.train, {"--save", run});
-        REQUIRE(tests::run(p.name, joined(words, {"--stop-after", "1"})).status == 0);
-        const std::string mine = content(name);
-        std::filesystem::remove_all(run);
-        std::filesystem::create_directories(run);
-        put(name, mine + " ");
-        const Result other = tests::run(p.name, words);
-        INFO(other.err);
-        CHECK(other.status == 1);
-        CHECK(other.err.ends_with("\n" + p.name + ": " + name +
-                                  ": this belongs to a model, or to another run; give another folder\n"));
-        CHECK(content(name) == mine + " ");
-        CHECK_FALSE(std::filesystem::exists(run + "/last.safetensors"));
-        put(name, mine);
-        CHECK(tests::run(p.name, joined(words, {"--stop-after", "1"})).status == 0);
-        std::filesystem::remove(name);
-        const Result lost = tests::run(p.name, joined(p.begin, {"--resume", run}));
-        if (p.name == "translate")  // which reads it there
-            CHECK(contains(lost.err, run + "/last.safetensors: there is no tokenizer.json beside it"));
-        else
-            CHECK((lost.status == 0 && content(name) == mine));
-    }
-}
-
-TEST_CASE("--check of a run that would be saved leaves nothing behind", "[apps][runs]") {
-    const Programs programs;
-    for (const Program& p : programs.all) {
-        INFO(p.name);
-        const std::string run = programs.folder / p.name;
-        CHECK(tests::run(p.name, joined(p.train, {"--save", run, "--check"})).status <= 1);
-        CHECK_FALSE(std::filesystem::exists(run));
-    }
-}
-
-TEST_CASE("a model that no memory holds is refused before it is built", "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("runs: what no memory holds is refused before the first step, and leaves nothing behind",
+          "[apps][runs]") {
+    const SmallRuns programs;
     const std::string run = programs.folder / "run";
-    for (const auto& [name, words] : std::vector<std::pair<std::string, Words>>{
-             {"reverse_task", {"--layers", "100", "--d-model", "4096", "--heads", "1", "--d-ff", "65536"}},
-             {"generate", {"train", programs.text, "--layers", "100", "--d-model", "4096", "--context", "9"}},
-             {"classify", {"train", programs.labelled, "--layers", "100", "--d-model", "8192"}},
-             {"translate",
-              {"train", programs.pairs_file, "--layers", "100", "--d-model", "8192", "--d-ff", "65536"}}}) {
-        const Result r = tests::run(name, joined(words, {"--save", run}));
-        INFO(r.err);
-        CHECK(r.status == 1);
-        CHECK(contains("\n" + r.err, "\n" + name + ": memory: at least "));
-        CHECK(r.err.ends_with(" MiB are available; a smaller model needs less, and so do smaller batches\n"));
+    const std::string longest = programs.folder.write("longest.txt", std::string(200'000, 'a') + "b\n");
+    std::string texts = "a\tword\na\tword word\nb\tword\nb\t";
+    for (int i = 0; i < 200; ++i)
+        texts += "word ";
+    const std::string labelled = programs.folder.write("long.tsv", texts + "\n");
+    // A model, which is refused before it is built, or a batch.
+    for (const Words& words : std::vector<Words>{
+             {"reverse_task", "--layers", "100", "--d-model", "4096", "--heads", "1", "--d-ff", "65536"},
+             {"generate", "train", programs.text, "--layers", "100", "--d-model", "4096", "--context", "9"},
+             {"classify", "train", programs.labelled, "--layers", "100", "--d-model", "8192"},
+             {"translate", "train", programs.pairs_file, "--layers", "100", "--d-model", "8192"},
+             {"reverse_task", "--batch", "1048576", "--d-model", "256", "--heads", "4"},
+             {"generate", "train", longest, "--batch", "65536", "--context", "4096"},
+             {"classify", "train", labelled, "--batch", "65536", "--layers", "20", "--d-model", "256"}}) {
+        const Result r = tests::run(words[0], joined({words.begin() + 1, words.end()}, {"--save", run}));
+        INFO(words[0] << ": " << r.err);
+        CHECK((r.status == 1 && r.out.empty()));
+        const bool is_model = std::count(words.begin(), words.end(), "100") > 0;
+        CHECK(contains("\n" + r.err, "\n" + words[0] + ": memory: at least ") == is_model);
+        CHECK(r.err.ends_with("; a smaller model needs less, and so do smaller batches\n"));
         CHECK_FALSE(std::filesystem::exists(run));
     }
 }
 
 TEST_CASE("a run resumes only with the data that it began with", "[apps][runs]") {
-    const Programs programs;
-    for (const Program& p : programs.all)
-        if (p.name == "generate" || p.name == "classify" || p.name == "toy_translate") {
-            INFO(p.name);
-            const std::string run = programs.folder / p.name;
-            REQUIRE(tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "1"})).status == 0);
-            put(programs.text, pairs() + "one six two.\teins.\n");
-            put(programs.labelled, labels() + "one\tone six two.\n");
-            put(programs.pairs_file, pairs() + "one six two.\teins.\n");
-            const Result r = tests::run(p.name, joined(p.begin, {"--resume", run}));
-            CHECK(r.status == 1);
-            CHECK(contains(r.err, "the run began with other training or validation data"));
-            put(programs.text, pairs());
-            put(programs.labelled, labels());
-            put(programs.pairs_file, pairs());
-            if (p.name != "classify")
-                continue;
-            put(programs.labelled, "two" + labels().substr(3));  // one label differs
-            CHECK(contains(tests::run(p.name, {"train", "--resume", run}).err,
-                           "the run began with other training or validation data"));
-            put(programs.labelled, labels());
-            CHECK(contains(tests::run(p.name, {"train", "--resume", run, "--validation", "19"}).err,
-                           "the run began with other training or validation data"));  // or another split
-        }
+    const SmallRuns programs;
+    const std::string held_out = programs.folder.write("held_out.tsv", "one two.\tzwei eins.\n"),
+                      more = "one six two.\teins.\n";
+    const Program &toy = programs.of("toy_translate"), &generate = programs.of("generate"),
+                  &classify = programs.of("classify"), &translate = programs.of("translate");
+    struct Row {
+        Program program;
+        std::string changed, to;
+        Words options = {};
+    };
+    for (const Row& row :
+         {Row{toy, programs.pairs_file, pairs() + more}, Row{generate, programs.text, pairs() + more},
+          Row{classify, programs.labelled, labels() + "one\t" + more},
+          Row{classify, programs.labelled, "two" + labels().substr(3)},        // another label
+          Row{classify, programs.labelled, labels(), {"--validation", "19"}},  // another split
+          Row{translate, programs.pairs_file, pairs() + more}, Row{translate, held_out, more}}) {
+        const Program& p = row.program;
+        const std::string run = programs.folder / "run", before = content(row.changed);
+        Words train = joined(p.train, {"--save", run, "--stop-after", "1"});
+        if (p.name == "translate")
+            train[3] = held_out;
+        REQUIRE(tests::run(p.name, train).status == 0);
+        put(row.changed, row.to);
+        const Result r = tests::run(p.name, joined(p.begin, joined({"--resume", run}, row.options)));
+        put(row.changed, before);
+        INFO(p.name << ", " << row.changed << ": " << r.err);
+        CHECK(r.status == 1);
+        CHECK(contains(r.err, "the run began with other training or validation data"));
+        CHECK(tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"})).status == 0);
+        std::filesystem::remove_all(run);
+    }
 }
 
-TEST_CASE("a run resumes from another folder, and with files that were renamed", "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("a run resumes from another folder, and with files that have moved", "[apps][runs]") {
+    const SmallRuns programs;
     const Folder& folder = programs.folder;
     std::filesystem::create_directories(folder / "a/b");
     std::filesystem::create_directory_symlink(folder / "a/b", folder / "link");
     std::filesystem::copy(programs.text, folder / "a/only.txt");
-    const auto begin = [&](const std::string& program, const Words& words) {
-        const Result r = tests::run(program, joined(words, {"--save", folder / program, "--stop-after", "1"}),
-                                    {.folder = folder.path});
-        INFO(r.err);
-        REQUIRE(r.status == 0);
+    const Words small = {"--layers", "1", "--heads", "1", "--d-model", "8"};
+    struct Row {
+        std::string program;
+        Words begun;       // in the folder of the data
+        std::string data;  // which then moves
+        Words moved;       // and is given by these
     };
-    const auto goes_on = [&](const std::string& program, const Words& words) {
-        const Result r =
-            tests::run(program, joined(words, {"--resume", folder / program, "--stop-after", "1"}));
-        INFO(r.err);
-        CHECK(r.status == 0);
-    };
-    begin("classify",
-          {"train", "labelled.tsv", "--validation", "labelled.tsv", "--d-model", "16", "--patience", "9"});
-    goes_on("classify", {"train"});
-    std::filesystem::copy(programs.labelled, folder / "other.tsv");
-    goes_on("classify", {"train", "--validation", folder / "other.tsv"});
-    begin("toy_translate", {"--pairs", "pairs.tsv"});
-    std::filesystem::rename(programs.pairs_file, folder / "moved.tsv");
-    goes_on("toy_translate", {"--pairs", folder / "moved.tsv"});
-    begin("generate",
-          {"train", "link/../only.txt", "--layers", "1", "--heads", "1", "--d-model", "8"});  // a/only.txt
-    goes_on("generate", {"train"});
-
-    std::filesystem::rename(folder / "a/only.txt",
-                            folder / "\xff");  // a name that cannot be saved in a checkpoint
-    const Words small = {"train", folder / "\xff", "--layers", "1",       "--heads",
-                         "1",     "--d-model",     "8",        "--steps", "1"};
-    CHECK(tests::run("generate", small).status == 0);
-    CHECK(tests::run("generate", joined(small, {"--save", folder / "ff"})).status == 1);
+    for (const Row& row :
+         {Row{"classify",
+              {"train", "labelled.tsv", "--validation", "labelled.tsv", "--d-model", "16"},
+              "labelled.tsv",
+              {"train", "moved", "--validation", "moved"}},
+          Row{"toy_translate", {"--pairs", "pairs.tsv"}, "pairs.tsv", {"--pairs", "moved"}},
+          Row{"generate", joined({"train", "link/../only.txt"}, small), "a/only.txt", {"train", "moved"}},
+          Row{"translate",
+              joined({"train", "pairs.tsv", "--merges", "30"}, small),
+              "pairs.tsv",
+              {"train", "moved"}}}) {
+        const std::string &name = row.program, run = folder / name;
+        REQUIRE(
+            tests::run(name, joined(row.begun, {"--save", run, "--stop-after", "1"}), {.folder = folder.path})
+                .status == 0);
+        const Words on = {"--resume", run, "--stop-after", "1"};
+        const Words begin = name == "toy_translate" ? Words{} : Words{"train"};
+        CHECK(tests::run(name, joined(begin, on)).status == 0);
+        std::filesystem::rename(folder / row.data, folder / "moved");
+        const Result lost = tests::run(name, joined(begin, on));
+        CHECK(lost.status == 1);
+        CHECK(contains(lost.err, row.data.substr(row.data.find('/') + 1) + ": "));
+        const Result found = tests::run(name, joined(row.moved, on), {.folder = folder.path});
+        INFO(name << ": " << found.err);
+        CHECK(found.status == 0);
+        std::filesystem::rename(folder / "moved", folder / row.data);
+    }
+    std::filesystem::copy(programs.text, folder / "\xff");  // a name that cannot be saved in a checkpoint
+    const Words strange = joined({"train", folder / "\xff", "--steps", "1"}, small);
+    CHECK(tests::run("generate", strange).status == 0);
+    CHECK(tests::run("generate", joined(strange, {"--save", folder / "ff"})).status == 1);
     for (const Words& nothing : {Words{"generate", ""}, Words{"classify", ""}, Words{"translate", "", ""}}) {
         const Result r = tests::run(nothing[0], joined({"train"}, joined({nothing.begin() + 1, nothing.end()},
                                                                          {"--save", folder / "no"})));
-        INFO(r.err);
-        CHECK(r.status == 2);
-        CHECK(contains(r.err, "is empty"));
-    }
-}
-
-TEST_CASE("info says into how many parts batches are cut", "[apps][runs]") {
-    const Folder folder;
-    for (const std::string parts : {"1", "6"}) {
-        const std::string run = folder / parts;
-        REQUIRE(tests::run("reverse_task", {"--parts", parts, "--stop-after", "1", "--save", run, "--layers",
-                                            "1", "--d-model", "8", "--heads", "1"})
-                    .status == 0);
-        const std::string out = tests::run("reverse_task", {"info", run}).out;
-        INFO(out);
-        CHECK(contains(out, "parts of a batch: 6, for at most as many processes\n") == (parts == "6"));
+        CHECK((r.status == 2 && contains(r.err, "is empty")));
     }
 }
 
@@ -476,96 +349,68 @@ TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
     CHECK(contains(tests::run("generate", {"info", run}).out,
                    autograd::join("best validation: loss ", best, " at step ", at, "; ", since,
                                   " validations since\n")));
+    std::string bytes = content(run + "/last.safetensors");
+    REQUIRE(contains(bytes, "validation loss"));
+    put(run + "/last.safetensors", bytes.replace(bytes.find("validation loss"), 6, "\\u001b"));
+    // A terminal would take it for a command.
+    CHECK(contains(tests::run("generate", {"info", run}).out, "\nlast validation: step 40  ?tion loss "));
 }
 
-TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("a folder is that of one program's run, or of none", "[apps][runs]") {
+    const SmallRuns programs;
     const std::string run = programs.folder / "run";
-    const Program& reverse = programs.all[0];
-    REQUIRE(tests::run(reverse.name, joined(reverse.train, {"--save", run, "--stop-after", "1"})).status ==
-            0);
-    for (const char* program : {"generate", "classify", "toy_translate", "tasks"}) {
-        const Result r = tests::run(program, {"info", run});
-        INFO(r.err);
+    REQUIRE(tests::run("reverse_task", joined(programs.of("reverse_task").train,
+                                              {"--save", run, "--stop-after", "1", "--parts", "6"}))
+                .status == 0);
+    const auto refused = [](const std::string& program, const Words& words, const std::string& error) {
+        const Result r = tests::run(program, words);
+        INFO(program << ": " << r.err);
         CHECK(r.status == 1);
-        const bool opens_models = program == std::string("generate") || program == std::string("classify");
-        CHECK(lines_of(r.err).size() == 1);
-        CHECK(contains(r.err, opens_models ? " is needed: got a translation model\n"
-                                           : run + ": this folder has no run of " + program + "\n"));
-        CHECK(tests::run(program, {"info", run, run}).status == 2);
-        const Words train = opens_models ? Words{"train"} : Words{};
-        const Result resumed = tests::run(program, joined(train, {"--resume", run}));
-        INFO(resumed.err);
-        CHECK(resumed.status == 1);
-        CHECK(one_line(resumed.err, std::string(program) + ": " + run +
-                                        "/last.safetensors: this is a run of reverse_task, not of " +
-                                        program));
-        const Words data = program == std::string("generate") ? Words{programs.text} : Words{};
-        if (program == std::string("classify") || program == std::string("tasks"))
-            continue;
-        const Result begun = tests::run(program, joined(joined(train, data), {"--save", run}));
-        CHECK(begun.status == 1);
-        CHECK(
-            contains(begun.err,
-                     ": there is a run in this folder already; continue it with --resume, or give another"));
+        CHECK((one_line(r.err, program + ": ") && contains(r.err, error)));
+    };
+    CHECK(contains(tests::run("reverse_task", {"info", run}).out,
+                   "parts of a batch: 6, for at most as many processes\n"));
+    const int folder = open(run.c_str(), O_RDONLY | O_DIRECTORY);
+    REQUIRE((folder >= 0 && flock(folder, LOCK_EX) == 0));
+    for (const Program& p : programs.all)
+        refused(p.name, joined(p.begin, {"--resume", run}),
+                run + ": another run is writing into this folder");
+    close(folder);
+    for (const std::size_t other : {1, 2, 3, 4}) {
+        const Program& p = programs.all[other];
+        const bool opens_models = !p.begin.empty();
+        refused(p.name, {"info", run},
+                opens_models ? " is needed: got a translation model\n"
+                             : run + ": this folder has no run of " + p.name + "\n");
+        CHECK(tests::run(p.name, {"info", run, run}).status == 2);
+        refused(p.name, joined(p.begin, {"--resume", run}),
+                run + "/last.safetensors: this is a run of reverse_task, not of " + p.name);
+        refused(p.name, joined(p.train, {"--save", run}),
+                ": there is a run in this folder already; continue it with --resume, or give another");
     }
     CHECK(tests::run("generate", {"info", programs.text}).status == 1);
-
-    const std::string lm = programs.folder / "lm", last = lm + "/last.safetensors";
-    REQUIRE(
-        tests::run("generate", joined(programs.all[3].train, {"--save", lm, "--stop-after", "60"})).status ==
-        0);
-    std::string bytes = content(last);
-    const std::size_t at = bytes.find("validation loss");
-    REQUIRE(at != bytes.npos);
-    put(last, bytes.replace(at, 6, "\\u001b"));  // a terminal would take it for a command
-    const Result r = tests::run("generate", {"info", lm});
-    INFO(r.out << r.err);
-    CHECK(r.status == 0);
-    CHECK(contains(r.out, "\nlast validation: step 60  ?tion loss "));
 }
 
-TEST_CASE("options that need each other are refused alone", "[apps][runs]") {
-    const Programs programs;
+TEST_CASE("--check of a run that would be saved leaves nothing behind", "[apps][runs]") {
+    const SmallRuns programs;
     const std::string run = programs.folder / "run";
-    for (const Program& p : programs.all)
-        if (p.name != "translate") {  // which needs --save anyway
-            for (const auto& [options, message] :
-                 {std::pair(Words{"--stop-after", "1"}, "--stop-after needs --save or --resume"),
-                  {{"--save-every", "1"}, "--save-every needs --save or --resume"}}) {
-                const Result r = tests::run(p.name, joined(p.train, options));
-                INFO(p.name << r.err);
-                CHECK(r.status == 2);
-                CHECK(contains(r.err, message));
-            }
-        }
-    const Result mt =
-        tests::run("translate", {"train", programs.pairs_file, "--save", run, "--patience", "1"});
-    CHECK(mt.status == 2);
-    CHECK(contains(mt.err, "--patience needs --validation"));
+    CHECK(tests::run("tasks", {"sort", "--steps", "5", "--save", run, "--check"}).status == 0);
     CHECK_FALSE(std::filesystem::exists(run));
 }
 
-TEST_CASE("runs: a batch too large for memory is refused before the first step, and leaves nothing behind",
-          "[apps][runs]") {
-    const Programs programs;
-    const std::string run = programs.folder / "run";
-    const std::string longest = programs.folder.write("longest.txt", std::string(200'000, 'a') + "b\n");
-    std::string texts = "a\tword\na\tword word\nb\tword\nb\t";
-    for (int i = 0; i < 200; ++i)
-        texts += "word ";
-    const std::string labelled = programs.folder.write("long.tsv", texts + "\n");
-    for (const auto& [name, arguments] : std::vector<std::pair<std::string, Words>>{
-             {"reverse_task", {"--batch", "1048576", "--d-model", "256", "--heads", "4"}},
-             {"generate", {"train", longest, "--batch", "65536", "--context", "4096"}},
-             {"classify", {"train", labelled, "--batch", "65536", "--layers", "20", "--d-model", "256"}}}) {
-        const Result r = plaingrad::tests::run(name, joined(arguments, {"--save", run}));
+TEST_CASE("options that need each other are refused alone", "[apps][runs]") {
+    const SmallRuns programs;
+    for (const auto& [program, options, message] :
+         {std::tuple("tasks", Words{"sort", "--stop-after", "1"}, "--stop-after needs --save or --resume"),
+          {"tasks", {"sort", "--save-every", "1"}, "--save-every needs --save or --resume"},
+          {"translate",
+           {"train", programs.pairs_file, "--save", programs.folder / "run", "--patience", "1"},
+           "--patience needs --validation"}}) {
+        const Result r = tests::run(program, options);
         INFO(r.err);
-        CHECK(r.status == 1);
-        CHECK(contains(r.err, "; a smaller model needs less, and so do smaller batches\n"));
-        CHECK(r.out.empty());
-        CHECK_FALSE(std::filesystem::exists(run));
+        CHECK((r.status == 2 && contains(r.err, message)));
     }
+    CHECK_FALSE(std::filesystem::exists(programs.folder / "run"));
 }
 
 // srun has started two, which cannot find each other: the build lacks MPI, or the variables are made up.
@@ -605,65 +450,53 @@ TEST_CASE("runs: what the system allows a process limits its memory, too", "[app
 }
 #endif
 
+// (The words for each kind of file are those of tests/models/text/test_lines.cpp.)
 TEST_CASE("endless, compressed or empty input is an error in one line, in bounded memory", "[apps][runs]") {
-    const Programs programs;
+    const SmallRuns programs;
     const Folder& folder = programs.folder;
     const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
-                      csv = folder.write("t.csv", "a,b c\nd,e f\n"),
-                      nul = folder.write("nul", std::string("one\0two\n", 8)),
-                      wide = folder.write("wide", std::string("\xff\xfe"
-                                                              "o\0n\0",
-                                                              6));
-    const auto refused = [](const std::string& program, const Words& words, const std::string& part) {
+                      csv = folder.write("t.csv", "a,b c\nd,e f\n"), one = folder.write("one", "abc\n"),
+                      zero = "/dev/zero", none = folder / "none";
+    const std::string compressed = "t.gz: this file is compressed; unpack it first",
+                      no_file = "/dev/zero: this is a pipe or a device; a file is needed";
+    for (const auto& [program, words, error] : std::vector<std::tuple<std::string, Words, std::string>>{
+             {"generate", {"train", zero}, "/dev/zero: this pipe or device has more than 256 MiB"},
+             {"generate", {"train", one, "--lines"}, "a text of 1 line; at least 20"},
+             {"classify", {"train", packed}, compressed},
+             {"classify", {"train", csv}, "CSV must become label<TAB>text"},
+             {"classify", {"predict", zero}, no_file},
+             {"toy_translate", {"--pairs", csv}, "t.csv:1: there is no tab; a line must be "},
+             {"translate", {"train", packed, packed, "--save", none}, compressed},
+             {"translate", {"run", zero}, no_file},
+             {"translate", {"info", zero}, no_file}}) {
         const Result r = tests::run(program, words);
         INFO(program << " " << r.err);
         CHECK(r.status == 1);
-        CHECK(one_line(r.err, program + ": "));
-        CHECK(contains(r.err, part));
-    };
-    for (const std::string& program : {std::string("generate"), std::string("classify")}) {
-        refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256 MiB");
-        refused(program, {"train", packed}, "t.gz: this file is compressed; unpack it first");
-        refused(program, {"train", wide}, "wide: this file is UTF-16; convert it to UTF-8 first");
+        CHECK((one_line(r.err, program + ": ") && contains(r.err, error)));
     }
-    refused("toy_translate", {"--pairs", packed}, "t.gz: this file is compressed");
-    refused("toy_translate", {"--pairs", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256");
-    const std::string no_run = folder / "no";
-    refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is compressed");
-    refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device has");
-    CHECK_FALSE(std::filesystem::exists(no_run));
-    for (const char* opens : {"classify predict", "translate run", "translate info"}) {
-        const Words words = {std::string(opens, std::strchr(opens, ' ')), std::strchr(opens, ' ') + 1};
-        refused(words[0], {words[1], "/dev/zero"}, "/dev/zero: this is a pipe or a device; a file is needed");
-    }
-    refused("toy_translate", {"--pairs", csv},
-            "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV");
-    refused("classify", {"train", csv}, "CSV must become label<TAB>text");
-    refused("generate", {"train", folder.write("one", "abc\n"), "--lines"}, "a text of 1 line; at least 20");
+    CHECK_FALSE(std::filesystem::exists(none));
 
-    REQUIRE(tests::run("classify", joined(programs.all[4].train, {"--epochs", "1", "--save", folder / "c"}))
-                .status == 0);
-    REQUIRE(tests::run("translate", joined(programs.all[5].train, {"--steps", "1", "--save", folder / "t"}))
-                .status == 0);
+    const std::string labels_run = folder / "c", pairs_run = folder / "t", err = folder / "err";
+    const auto trained = [&](const std::string& program, const Words& more) {
+        REQUIRE(tests::run(program, joined(programs.of(program).train, more)).status == 0);
+    };
+    trained("classify", {"--epochs", "1", "--save", labels_run});
+    trained("translate", {"--steps", "1", "--save", pairs_run});
     if (!environment("PLAINGRAD_RUN", "").empty())
         return;  // a shell does not start the emulator
-    const std::string in = std::filesystem::absolute(apps()).string() + "/", err = folder / "err";
-    for (const std::string& command :
-         {"classify predict " + (folder / "c"), "translate run " + (folder / "t"),
-          std::string("toy_translate --epochs 1")}) {
-        INFO(command);
-        const std::string program = command.substr(0, command.find(' '));
-        for (const auto& [input, error] : std::vector<std::pair<std::string, std::string>>{
-                 {" < /dev/zero", "standard input:1: a line of 1048577 bytes"},
-                 {" < " + packed, "standard input: this file is compressed"},
-                 {" < " + nul, "standard input:1: this line contains a NUL byte"},
-                 {" <&-", "standard input: cannot be read: Bad file descriptor"}}) {
-            const int status = std::system((in + command + input + " > /dev/null 2> " + err).c_str());
-            INFO(content(err));
+    for (const Words& words : {Words{"classify", "predict", labels_run},
+                               {"translate", "run", pairs_run},
+                               {"toy_translate", "--epochs", "1"}})
+        for (const auto& [input, error] :
+             {std::pair(" < /dev/zero", "standard input:1: a line of 1048577 bytes"),
+              {" <&-", "standard input: cannot be read: Bad file descriptor"}}) {
+            const std::string command = "'" + std::filesystem::absolute(apps()).string() + "/" + words[0] +
+                                        "' " + words[1] + " '" + words[2] + "'" + input;
+            const int status = std::system((command + " > /dev/null 2> '" + err + "'").c_str());
+            INFO(command << ": " << content(err));
             CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
-            CHECK(contains(content(err), program + ": " + error));
+            CHECK(contains(content(err), words[0] + ": " + error));
         }
-    }
 }
 
 // A run that reads its text from a named pipe, into which nobody writes, until the end of the test.

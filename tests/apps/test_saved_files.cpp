@@ -37,45 +37,37 @@ TEST_CASE("saved files: models that were saved before open and compute the same"
     CHECK((wrong.status == 1 && one_line(wrong.err, "classify: [PLAINGRAD_ISA] unknown")));  // not the file
 }
 
-TEST_CASE("saved files: a run that was saved before can be resumed", "[apps][saved]") {
+TEST_CASE("saved files: a run that was saved before can be resumed, with all that it needs",
+          "[apps][saved]") {
     const Folder folder;
     std::filesystem::copy(saved("translate_last"), folder.path);
-    const Result result = run("translate", {"train", "--resume", folder.path, saved("pairs.tsv"),
-                                            "--validation", saved("pairs.tsv")});
-    INFO(result.err);
-    REQUIRE(result.status == 0);
-    CHECK(result.err.find("epoch 6  step 12  loss 2.680") != std::string::npos);
-    CHECK(result.err.find("validation 2.527") != std::string::npos);
-    const Words score = {"score", folder / "best.safetensors", saved("pairs.tsv")};
-    CHECK(number_after(run("translate", score), "") == Approx(2.5277).margin(1e-3));
-}
-
-TEST_CASE("saved files: a run without the models that its average needs is not resumed", "[apps][saved]") {
-    const Folder folder;
-    std::filesystem::copy(saved("translate_last"), folder.path);
-    for (const char* const name : {"epoch-1.safetensors", "best.safetensors"}) {
+    const auto resumed = [&] {
+        const std::string data = saved("pairs.tsv");
+        return run("translate", {"train", "--resume", folder.path, data, "--validation", data});
+    };
+    // The models of which its average is made; the tokenizer.
+    for (const std::string name : {"epoch-1.safetensors", "best.safetensors", "tokenizer.json"}) {
         const std::string bytes = content(folder / name);
         std::filesystem::remove(folder / name);
-        const Result result = run("translate", {"train", "--resume", folder.path, saved("pairs.tsv"),
-                                                "--validation", saved("pairs.tsv")});
+        const Result result = resumed();
         CHECK(result.status == 1);
-        CHECK(contains(result.err, folder / name + ": cannot be opened: No such file"));
+        CHECK(contains(result.err, name == "tokenizer.json"
+                                       ? folder / "last.safetensors: there is no tokenizer.json beside it"
+                                       : folder / name + ": cannot be opened: No such file"));
         put(folder / name, bytes);
     }
+    const Result result = resumed();
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    CHECK(contains(result.err, "epoch 6  step 12  loss 2.680"));
+    CHECK(contains(result.err, "validation 2.527"));
+    const Words score = {"score", folder / "best.safetensors", saved("pairs.tsv")};
+    CHECK(number_after(run("translate", score), "") == Approx(2.5277).margin(1e-3));
 }
 
 TEST_CASE("saved files: a model without its tokenizer.json is refused in a line that says what to do",
           "[apps][saved]") {
     const Folder folder;
-    const auto refuses = [&](const std::string& program, const Words& words) {
-        const Result r = run(program, words);
-        INFO(r.err);
-        CHECK((r.status == 1 && r.out.empty()));
-        CHECK(one_line(r.err, ""));
-        CHECK(contains(r.err,
-                       "safetensors: there is no tokenizer.json beside it; copy it from the folder of its "
-                       "run"));
-    };
     for (const auto& [program, command, of] :
          {std::array<std::string, 3>{"generate", "score", "generate_text"},
           {"classify", "predict", "classify"},
@@ -84,16 +76,13 @@ TEST_CASE("saved files: a model without its tokenizer.json is refused in a line 
         std::filesystem::create_directory(old);
         for (const char* const name : {"/config.json", "/model.safetensors"})
             std::filesystem::copy(saved(of + name), old);
-        for (const std::string& path : {old, old + "/model.safetensors"})
-            refuses(program, {command, path, saved("text.txt")});
+        for (const std::string& path : {old, old + "/model.safetensors"}) {
+            const Result r = run(program, {command, path, saved("text.txt")});
+            INFO(r.err);
+            CHECK((r.status == 1 && r.out.empty() && one_line(r.err, "")));
+            CHECK(contains(r.err,
+                           "safetensors: there is no tokenizer.json beside it; copy it from the folder "
+                           "of its run"));
+        }
     }
-    const std::string run = folder / "run";
-    std::filesystem::create_directory(run);
-    for (const char* const name : {"/config.json", "/last.safetensors"})
-        std::filesystem::copy(saved(std::string("translate_last") + name), run);
-    const std::string data = saved("pairs.tsv");
-    const Result r =
-        plaingrad::tests::run("translate", {"train", "--resume", run, data, "--validation", data});
-    CHECK(r.status == 1);
-    CHECK(contains(r.err, "translate: " + run + "/last.safetensors: there is no tokenizer.json beside it"));
 }

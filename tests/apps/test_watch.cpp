@@ -87,12 +87,11 @@ TEST_CASE("watch: a long line is wrapped on a terminal, and nowhere else", "[kit
 }
 
 TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {
-    std::FILE* const said = std::tmpfile();
-    REQUIRE(said != nullptr);
-    const pid_t child = fork();  // in a child process, as `interrupted` cannot be reset
-    if (child == 0) {
-        bool right = false;
-        with_output(fileno(said), STDERR_FILENO, [&] {
+    int status = -1;
+    const std::string text = printed_by([&] {
+        const pid_t child = fork();  // in a child process, as `interrupted` cannot be reset
+        if (child == 0) {
+            std::signal(SIGINT, SIG_DFL);  // what a shell starts in the background ignores it
             int validations = 0;
             const auto validation_loss = [&] {
                 if (++validations == 2)
@@ -102,18 +101,11 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
             const std::size_t first = train(20, validation_loss);
             validations = 10;
             const std::size_t second = train(20, validation_loss);  // interrupted from the start: one step
-            right = kit::interrupted() && first == 5 && second == 1 && validations == 10;
-        });
-        _exit(right ? 0 : 1);
-    }
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
+            _exit(kit::interrupted() && first == 5 && second == 1 && validations == 10 ? 0 : 1);
+        }
+        waitpid(child, &status, 0);
+    });
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    std::rewind(said);
-    std::string text;
-    for (int c = 0; (c = std::fgetc(said)) != EOF;)
-        text += static_cast<char>(c);
-    std::fclose(said);
     CHECK(contains(text, "finishing this step; a second Ctrl-C quits at once\n"));
 }
 
@@ -123,7 +115,7 @@ TEST_CASE("watch: a second Ctrl-C quits at once, but a terminal that is closed m
     for (const auto& [signal, expected] : {std::pair(SIGINT, 128 + SIGINT), {SIGHUP, 0}}) {
         const pid_t child = fork();
         if (child == 0) {
-            std::signal(signal, SIG_DFL);  // what a shell starts in the background, or nohup, ignores it
+            std::signal(signal, SIG_DFL);  // nohup's programs ignore SIGHUP
             kit::listen_for_interrupt();
             close(STDERR_FILENO);  // it says what a second one does
             std::raise(signal);
@@ -212,16 +204,12 @@ TEST_CASE("progress: plain lines for the first step, the first estimate, each hu
     for (const std::size_t i : {1u, 3u, 4u})
         CHECK(contains(lines[i], " left"));
     CHECK_FALSE((contains(lines[0], " left") || contains(lines[5], " left")));
-}
-
-TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][training]") {
-    const Words lines = lines_of(printed_by([] {
+    const Words resumed = lines_of(printed_by([] {  // a line for its first step, too
         kit::Progress progress(20, 13);
         for (int64_t step = 14; step <= 17; ++step)
             progress.update(step, 1, 100);
     }));
-    REQUIRE(lines.size() == 1);
-    CHECK(lines[0].starts_with("step 14/20  "));
+    CHECK((resumed.size() == 1 && resumed[0].starts_with("step 14/20  ")));
 }
 
 TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][training]") {

@@ -1,16 +1,13 @@
 // A training run without a terminal: its folder; it can be stopped and resumed with the same bits.
-#include "models/runs/run.h"
-
 #include <sys/resource.h>
 
 #include <cmath>
 
-#include "apps/kit/options.h"
 #include "nn/checkpoint/safetensors.h"
-#include "nn/schedule.h"
+#include "tests/calls.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
-#include "tests/models/small.h"
+#include "tests/models/counting.h"
 #include "tests/nn/thread_team.h"
 
 using namespace plaingrad;  // NOLINT
@@ -19,59 +16,6 @@ using namespace tests;      // NOLINT
 namespace fs = std::filesystem;
 
 namespace {
-
-// Stops as if somebody had pressed Ctrl-C in this step, and keeps the seconds of the last one.
-struct Watched : Run {
-    using Run::Run;
-    bool stepped(const nn::StepReport&) override { return step() == stop_at; }
-    void will_save(const nn::StepReport& report) override { seconds = report.seconds; }
-    int64_t stop_at = 0;
-    double seconds = -1;
-};
-
-// A user's program: a language model that learns to count, with one setting that may change and one that may
-// not.
-struct Program {
-    int64_t steps = 12, width = 12;
-    RunSettings run = {};
-    std::string data = "";
-    kit::Options settings = kit::Options({"count", "learns to count"});
-
-    Program() {
-        settings.add("--steps", "N", "steps", steps).may_change();
-        settings.add("--width", "N", "width", width);
-    }
-
-    // Returns whether the run has come to its end. stop_at: where it is stopped.
-    bool operator()(int64_t stop_at = 0) {
-        const RunFolder folder("count", run, settings);
-        Config config = small_stack("gpt2");
-        config.block.d_model = width;
-        const LanguageModel model(config, Rng(1));
-        Watched learning(folder, run_model(model, data),
-                         {.steps = steps, .learning_rate = nn::ConstantSchedule{0.01}, .validate_every = 4});
-        learning.stop_at = stop_at;
-        const auto ids = [](int64_t step) {
-            const auto first = static_cast<int32_t>(kFirstFreeId + step % 3);
-            return Tokens(1, 3, {first, first + 1, first + 2});
-        };
-        while (learning.next()) {
-            const Tokens next = ids(learning.step() + 1);
-            learning.learn(ids(learning.step()), [&](const Tokens& read, const Mode& mode) {
-                return nn::StepLoss{model.loss(read, next, mode), 3};
-            });
-            if (learning.validates())
-                learning.validated(std::abs(static_cast<double>(learning.step() - 8)));
-        }
-        const bool ended = learning.has_ended();
-        fs::remove(lost);
-        if (ended)
-            saved_step = learning.finish();
-        return ended;
-    }
-    int64_t saved_step = 0;
-    std::string lost = {};  // a file that is removed before the end
-};
 
 // A batch that is never cut, and its loss.
 struct Any {};
@@ -94,116 +38,109 @@ std::vector<Real> weights_of(const std::string& path) {
 TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files",
           "[models][run][bits]") {
     const Folder folder;
-    Program whole;
-    whole.run.save = folder / "whole";
+    const std::string one = folder / "whole", parts = folder / "parts";
+    Counting whole({.save = one});
     CHECK(whole());
     CHECK(whole.saved_step == 8);  // of the best validation
-
-    Program first;
-    first.run = {.save = folder / "parts", .stop_after = 3};
-    CHECK_FALSE(first());
-    CHECK_FALSE(fs::exists(folder / "parts/model.safetensors"));
-    Program second;
-    second.run.resume = folder / "parts";
-    CHECK_FALSE(second(7));
-    Program third;
-    third.run.resume = folder / "parts";
-    CHECK(third());
+    CHECK_FALSE(Counting({.save = parts, .stop_after = 3})());
+    CHECK_FALSE(fs::exists(parts + "/model.safetensors"));
+    fs::remove(parts + "/config.json");  // a resumed run writes it again
+    Counting stopped({.resume = parts});
+    stopped.stop_at = 7;
+    CHECK_FALSE(stopped());
+    CHECK(Counting({.resume = parts})());
     for (const char* name :
          {"/config.json", "/last.safetensors", "/best.safetensors", "/model.safetensors"}) {
         INFO(name);
-        CHECK((content(folder / "parts" + name) == content(folder / "whole" + name) &&
-               !content(folder / "whole" + name).empty()));
+        CHECK((content(parts + name) == content(one + name) && !content(one + name).empty()));
     }
     // What was learned is the best weights, and they are not the last ones.
-    CHECK(content(folder / "whole/model.safetensors") == content(folder / "whole/best.safetensors"));
-    CHECK(weights_of(folder / "whole/best.safetensors") != weights_of(folder / "whole/last.safetensors"));
-    const std::string log = content(folder / "parts/log.csv");
+    CHECK(content(one + "/model.safetensors") == content(one + "/best.safetensors"));
+    CHECK(weights_of(one + "/best.safetensors") != weights_of(one + "/last.safetensors"));
+    const std::string log = content(parts + "/log.csv");
     CHECK(std::count(log.begin(), log.end(), '\n') == 13);  // a heading and 12 rows
 }
 
 TEST_CASE("run: one that had ended keeps its best model, also when the weights it came from are gone",
           "[models][run]") {
     const Folder folder;
-    Program first;
-    first.run.save = folder / "run";
-    REQUIRE(first());
-    const std::string model = content(folder / "run/model.safetensors");
+    const std::string run = folder / "run";
+    REQUIRE(Counting({.save = run})());
+    const std::string model = content(run + "/model.safetensors");
     const auto again = [&] {
-        Program resumed;
-        resumed.run.resume = folder / "run";
+        Counting resumed({.resume = run});
         return resumed() ? resumed.saved_step : -1;
     };
-    fs::remove(folder / "run/model.safetensors");  // as if the run was killed before it saved this
-    CHECK((again() == 8 && content(folder / "run/model.safetensors") == model));
-    fs::remove(folder / "run/best.safetensors");
-    CHECK((again() == 8 && content(folder / "run/model.safetensors") == model));
-    fs::remove(folder / "run/model.safetensors");
+    fs::remove(run + "/model.safetensors");  // as if the run was killed before it saved this
+    CHECK((again() == 8 && content(run + "/model.safetensors") == model));
+    fs::remove(run + "/best.safetensors");
+    CHECK((again() == 8 && content(run + "/model.safetensors") == model));
+    fs::remove(run + "/model.safetensors");
     CHECK(contains(error_of(again), "run/model.safetensors: cannot be opened: No such file"));
 
     // One that has trained does not take an older model for what it has learned.
-    Program longer;
-    longer.run.save = folder / "other";
+    Counting longer({.save = folder / "other"});
     longer.lost = folder / "other/best.safetensors";
     CHECK(contains(error_of([&] { longer(); }), "other/best.safetensors: cannot be opened: No such file"));
 }
 
 TEST_CASE("run: a resumed one says at once that its best weights are damaged or gone", "[models][run]") {
     const Folder folder;
-    Program first;
-    first.run = {.save = folder / "run", .stop_after = 7};
-    CHECK_FALSE(first());
-    const std::string best = folder / "run/best.safetensors", last = content(folder / "run/last.safetensors");
-    const auto error = [&] {
-        Program resumed;
-        resumed.run.resume = folder / "run";
-        return error_of([&] { resumed(); });
-    };
-    put(best, content(best).substr(0, 1000));
-    CHECK(contains(error(), "run/best.safetensors: this is no safetensors file, or it is cut off"));
-    fs::remove(best);
-    CHECK(contains(error(), "run/best.safetensors: cannot be opened: No such file"));
-    CHECK(content(folder / "run/last.safetensors") == last);
-}
-
-TEST_CASE("run: a resumed one writes what is missing beside its checkpoint", "[models][run]") {
-    const Folder folder;
-    Program first;
-    first.run = {.save = folder / "run", .stop_after = 3};
-    CHECK_FALSE(first());
-    const std::string config = content(folder / "run/config.json");
-    fs::remove(folder / "run/config.json");
-    Program again;
-    again.run.resume = folder / "run";
-    CHECK(again());
-    CHECK(content(folder / "run/config.json") == config);
+    const std::string run = folder / "run", best = run + "/best.safetensors";
+    CHECK_FALSE(Counting({.save = run, .stop_after = 7})());
+    const std::string last = content(run + "/last.safetensors"), before = content(best);
+    for (const std::string error :
+         {": this is no safetensors file, or it is cut off", ": cannot be opened: No such"}) {
+        fs::remove(best);
+        if (error.ends_with("off"))
+            put(best, before.substr(0, 1000));
+        CHECK(contains(error_of([&] { Counting({.resume = run})(); }), best + error));
+    }
+    CHECK(content(run + "/last.safetensors") == last);
 }
 
 TEST_CASE("run: settings in a checkpoint are restored, and those that may change can be given",
           "[models][run]") {
     const Folder folder;
-    Program first;
+    Counting first({.save = folder / "run", .stop_after = 3});
     first.width = 24;
-    first.run = {.save = folder / "run", .stop_after = 3};
     CHECK_FALSE(first());
-    Program again;  // its width is 12, the checkpoint's is 24
-    again.run.resume = folder / "run";
+    Counting again({.resume = folder / "run"});  // its width is 12, the checkpoint's is 24
     CHECK(again());
     CHECK((again.width == 24 && again.steps == 12));
-    Program other;
-    other.run.resume = folder / "run";
-    other.data = "other";
-    CHECK(contains(error_of([&] { other(); }), "the run began with other training or validation data"));
-    Program with;
-    with.run.save = folder / "tokens";
+    const auto error = [&](const char* run, const char* data) {
+        Counting other({.resume = folder / run});
+        other.data = data;
+        return error_of([&] { other(); });
+    };
+    CHECK(contains(error("run", "other"), "the run began with other training or validation data"));
+    Counting with({.save = folder / "tokens"});
     with.data = "texts; tokens 1";
     REQUIRE(with());
-    Program more;
-    more.run.resume = folder / "tokens";
-    more.data = "texts; tokens 12";
-    CHECK(contains(error_of([&] { more(); }), "or with another tokenizer"));
-    more.data = "texts";
-    CHECK(contains(error_of([&] { more(); }), "or with another tokenizer"));
+    for (const char* const data : {"texts; tokens 12", "texts"})
+        CHECK(contains(error("tokens", data), "or with another tokenizer"));
+}
+
+// As a tokenizer.json, which would be read in place of the new one.
+TEST_CASE("run: takes no text of somebody else's model, and that of a run killed before its first step",
+          "[models][run]") {
+    const Folder folder;
+    const std::string run = folder / "run", text = run + "/tokenizer.json";
+    const auto error = [&] {
+        Counting counting({.save = run, .stop_after = 1});
+        counting.texts = {{"tokenizer.json", "mine"}};
+        return error_of([&] { counting(); });
+    };
+    fs::create_directory(run);
+    put(text, "mine, too");
+    CHECK(error() == text + ": this belongs to a model, or to another run; give another folder");
+    CHECK((content(text) == "mine, too" && folder.files() == 1 && !fs::exists(run + "/last.safetensors")));
+    put(text, "mine");
+    CHECK(error() == "");
+    fs::remove(text);
+    Counting resumed({.resume = run});
+    resumed.texts = {{"tokenizer.json", "mine"}};
+    CHECK((resumed() && content(text) == "mine"));
 }
 
 TEST_CASE("run: a setting whose value has an equals sign is restored", "[models][run]") {
@@ -427,13 +364,6 @@ TEST_CASE("run: a process that is told to stop stops all of them", "[models][run
     CHECK(last == std::vector<int64_t>{2, 2});
 }
 
-TEST_CASE("run: a page is written at the end, and parts are as many as processes, unless it is said",
-          "[models][run]") {
-    const RunSettings usual;
-    CHECK((usual.save_every == 0 && usual.stop_after == 0 && usual.parts == 0));
-    CHECK((usual.save.empty() && usual.resume.empty() && usual.report.empty()));
-}
-
 TEST_CASE("run: processes that differ are refused, and told in what", "[models][run]") {
     struct Process {
         std::string program = "p", data = "texts 1";
@@ -524,8 +454,14 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
     CHECK(content(folder / "run/log.csv").find("\n2,") != std::string::npos);
 }
 
-TEST_CASE("run: processes without a folder write nothing", "[models][run]") {
-    CHECK(error_of_team(2, {}) == "");
+TEST_CASE("run: without settings, it has no folder, and is cut into as many parts as there are processes",
+          "[models][run]") {
+    CHECK(error_of_team(2, {}, [](const RunFolder& nowhere) {
+              const RunSettings& usual = nowhere.run;
+              autograd::check(!nowhere.exists() && nowhere.parts == 2 && usual.save_every == 0 &&
+                                  usual.stop_after == 0 && usual.parts == 0 && usual.report.empty(),
+                              "other settings");
+          }) == "");
 }
 
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {
@@ -541,12 +477,9 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where a file cannot be written
         INFO(name);
         const std::string run = folder / ("run-" + std::string(name));
-        Program first;
-        first.run = {.save = run, .stop_after = 1};
-        CHECK_FALSE(first());
+        CHECK_FALSE(Counting({.save = run, .stop_after = 1})());
         fs::create_directories(run + "/" + name);
-        Program again;
-        again.run.resume = run;
+        Counting again({.resume = run});
         CHECK(contains(error_of([&] { again(); }), name));
         CHECK(again.saved_step == 0);
         CHECK(nn::checkpoint::read(run + "/last.safetensors").metadata().at("training.steps") == "1");
@@ -561,6 +494,10 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     fs::create_symlink("nowhere", folder / "lost");
     CHECK(error_of([&] { RunFolder("p", {.save = folder / "lost"}); }) ==
           folder / "lost" + ": this folder cannot be made: this is a link to something that is not there");
+    std::string deep = folder.path;  // which opens, but its files would have longer names than the system's
+    while (deep.size() < 4080)
+        deep += "/.";
+    CHECK(error_of([&] { RunFolder("p", {.resume = deep}); }).starts_with(deep + "/last.safetensors: "));
     for (const char* missing : {"none", "file/within"}) {
         folder.write("file", "text");
         CHECK(contains(error_of([&] { RunFolder("p", {.resume = folder / missing}); }),
@@ -568,17 +505,20 @@ TEST_CASE("run: a folder that cannot be looked into is not one without a run", "
     }
 }
 
-// When no more files can be opened, nor can the folder, to be locked, and two runs could write into it.
-TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
+#ifdef __linux__
+TEST_CASE("run: a folder that cannot be locked is refused, but not where there are no locks",
+          "[models][run]") {
     const Folder folder;
-    rlimit usual{};
-    getrlimit(RLIMIT_NOFILE, &usual);
-    const rlimit no_more = {0, usual.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &no_more);
-    const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}); });
-    setrlimit(RLIMIT_NOFILE, &usual);
-    CHECK(contains(error, "run: this folder cannot be opened: Too many open files"));
+    const auto error = [&](std::string_view failing, int why) {
+        const Calls calls(
+            [=](std::string_view call, bool) { return Fate{.error = call == failing ? why : 0}; });
+        return error_of([&] { RunFolder("p", {.save = folder / "run"}); });
+    };
+    // When no more files can be opened, nor can the folder, to be locked, and two runs could write into it.
+    CHECK(contains(error("open", EMFILE), "run: this folder cannot be opened: Too many open files"));
+    CHECK(error("flock", ENOLCK) == "");
 }
+#endif
 
 TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace", "[models][run]") {
     const Folder parent;
@@ -598,7 +538,10 @@ TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace",
     wrong.add("--text", "TEXT", "which no checkpoint can keep", line_break);
     CHECK_THROWS_AS(RunFolder("p", {.save = parent / "refused"}, wrong), autograd::Error);
     CHECK_FALSE(fs::exists(parent / "refused"));
-    const std::string long_name = parent / std::string(300, 'x');
-    CHECK(contains(error_of([&] { RunFolder("p", {.save = long_name}); }),
+    const std::string long_name = std::string(300, 'x');
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = parent / long_name}); }),
                    "cannot be looked at: File name too long"));
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = parent / "made/" + long_name}); }),
+                   "this folder cannot be made: "));
+    CHECK_FALSE(fs::exists(parent / "made"));
 }

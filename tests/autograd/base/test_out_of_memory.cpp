@@ -5,7 +5,6 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/storage.h"
-#include "nn/optim.h"
 #include "tests/allocations.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -116,27 +115,4 @@ TEST_CASE("out of memory: threads that cannot all start leave those that there w
         CHECK(autograd::thread_count() == 2);
     }
     FAIL("they never started");
-}
-
-TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[nn][optim]") {
-    if (!tests::counts_allocations())
-        SKIP(tests::kNotCounted);
-    Tensor w = Tensor::full({3}, 1);
-    w.require_grad();
-    nn::Adam adam({{"w", w}});
-    autograd::sum(autograd::mul(w, w)).backward();
-    for (int64_t n = 1; n < 20; ++n) {
-        fail_allocation(n);
-        try {
-            adam.step(0.5);
-        } catch (const std::bad_alloc&) {
-        }
-        fail_allocation(0);
-        const bool moved = w.data()[0] != 1;
-        CHECK(adam.steps() == (moved ? 1 : 0));
-        CHECK(adam.steps_of_each()[0] == adam.steps());
-        if (moved)
-            return;
-    }
-    FAIL("no step was taken");
 }

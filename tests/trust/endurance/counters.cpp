@@ -35,25 +35,38 @@ struct Sentence {
 Sentence part_of(const Sentence& s, const nn::StepPart&) { return s; }
 int64_t row_count(const Sentence&) { return 1; }
 
+// A run in a folder. The sentence of a step is its number minus `begin`.
+struct TinyRun {
+    TinyRun(const models::RunSettings& of_run, int64_t begin_, int64_t end)
+        : begin(begin_),
+          in("endurance", of_run),
+          run(in, models::run_model(trained.model),
+              {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }}) {
+        if (!in.resumes())
+            begin_at(run.training.adam, begin);
+    }
+    void train(int64_t until) {
+        while (run.training.adam.steps() < until && run.next())
+            run.learn(Sentence{run.step() - begin}, [&](const Sentence& s, const nn::Mode& mode) {
+                return loss_of(trained.model, s.number, mode);
+            });
+    }
+    const int64_t begin;
+    const models::RunFolder in;
+    Trained trained;
+    models::Run run;
+};
+
 // Begins a run in a folder, or resumes it. Returns the file that it leaves, "" if its log does not end with
 // the last step.
 std::string run_until(const std::string& folder, int64_t begin, int64_t end, int64_t stop_after) {
-    models::RunSettings of_run;
-    of_run.save_every = 7;
-    of_run.stop_after = stop_after;
+    models::RunSettings of_run = {.save_every = 7, .stop_after = stop_after};
     (std::filesystem::exists(folder + "/last.safetensors") ? of_run.resume : of_run.save) = folder;
-    const models::RunFolder in("endurance", of_run);
-    Trained trained;
-    models::Run run(in, models::run_model(trained.model),
-                    {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
-    if (!in.resumes())
-        begin_at(run.training.adam, begin);
-    while (run.next())
-        run.learn(Sentence{run.step() - begin}, [&](const Sentence& s, const nn::Mode& mode) {
-            return loss_of(trained.model, s.number, mode);
-        });
-    const std::string last = "\n" + std::to_string(run.training.adam.steps()) + ",";
-    return tests::content(in.log()).find(last) == std::string::npos ? "" : tests::content(in.last());
+    TinyRun tiny(of_run, begin, end);
+    tiny.train(INT64_MAX);
+    const std::string last = "\n" + std::to_string(tiny.run.training.adam.steps()) + ",";
+    return tests::content(tiny.in.log()).find(last) == std::string::npos ? ""
+                                                                         : tests::content(tiny.in.last());
 }
 
 }  // namespace
@@ -90,19 +103,11 @@ int64_t wrong_streams(int64_t base) {
 
 double bytes_a_step(int64_t steps) {
     const tests::Folder folder;
-    const models::RunFolder in("endurance", {.save = folder / "run"});
-    Trained trained;
-    models::Run run(in, models::run_model(trained.model),
-                    {.steps = steps, .learning_rate = [](int64_t) { return 1e-3; }});
-    const auto until = [&](int64_t end) {
-        while (run.training.adam.steps() < end && run.next())
-            run.learn(Sentence{run.step()}, [&](const Sentence& s, const nn::Mode& mode) {
-                return loss_of(trained.model, s.number, mode);
-            });
-        return resident_bytes();
-    };
-    const int64_t before = until(steps / 10);
-    return static_cast<double>(until(steps) - before) / (0.9 * static_cast<double>(steps));
+    TinyRun tiny({.save = folder / "run"}, 0, steps);
+    tiny.train(steps / 10);
+    const int64_t before = resident_bytes();
+    tiny.train(steps);
+    return static_cast<double>(resident_bytes() - before) / (0.9 * static_cast<double>(steps));
 }
 
 }  // namespace plaingrad::trust

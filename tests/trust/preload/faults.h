@@ -13,7 +13,7 @@ namespace plaingrad::trust {
 // - what is counted: memory, allocations; disk, calls that a disk can make fail; files, these and all other
 //   calls about files.
 // - which of them it is, from 1 on; 0: none, they are only counted.
-// - what happens to it: it fails with this errno; or, before it, the process gets this signal: kill or stop.
+// - what happens to it: it fails with this errno; or, if it is -N, the process gets the signal N before it.
 // - once; or on: the same happens to all later ones.
 inline constexpr const char* kFault = "PLAINGRAD_FAULT";
 // The file for the counts, a FaultCounts; none without it.
