@@ -144,7 +144,8 @@ Tensor attend(const MultiHeadAttention& module, const Tensor& x) {
     return module(x, pass);
 }
 
-// A whole model: its logits, its loss, and the gradients. family: whose names its weights have; "": torch.nn's.
+// A whole model: its logits, its loss, and the gradients. family: whose names its weights have; "":
+// torch.nn's.
 template <class Model>
 Case whole(const Config& config, const std::string& family = "") {
     return [=](const Golden& golden, Results& results) {

@@ -124,9 +124,7 @@ autograd::Activation OpCall::activation() {
     return static_cast<autograd::Activation>(f);
 }
 
-void OpCall::precision() {
-    bf16 = option("bf16", wants_bf16());
-}
+void OpCall::precision() { bf16 = option("bf16", wants_bf16()); }
 
 Real OpCall::rate(const Shape& s, const Rng& rng) {
     const Real p = option("p", one_of<Real>({0, Real(0.125), Real(0.5)}));
