@@ -1,5 +1,5 @@
-// Names and layouts, and errors for files that do not fit. (That each name is PyTorch's or transformers' shows in
-// test_golden_pytorch.cpp, which loads their files.)
+// Names and layouts, and errors for files that do not fit. (That each name is PyTorch's or transformers'
+// shows in test_golden_pytorch.cpp, which loads their files.)
 #include <algorithm>
 
 #include "models/saved.h"

@@ -20,7 +20,10 @@ class Models {
 public:
     void add(uint64_t seed, const ModelFindings& found) {
         for (const auto& [name, text] : found.wrong)
-            note(seed, name, text);
+            if (tally_.add(name, text)) {
+                std::cout << "model " << seed << ", " << name << ": " << text << '\n' << describe_model(seed);
+                tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", text));
+            }
         decoders_ += found.decodes;
         gradients_ += found.gradients_compared;
         sharp_ += found.n_sharp;
@@ -33,13 +36,6 @@ public:
     }
 
 private:
-    void note(uint64_t seed, const std::string& name, const std::string& found) {
-        if (!tally_.add(name, found))
-            return;
-        std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
-        tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", found));
-    }
-
     Tally tally_;
     int64_t decoders_ = 0, gradients_ = 0, sharp_ = 0;
 };
