@@ -61,6 +61,13 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
     };
     // "" has 0.22, more than 5 4 with 0.21; but 4 and 5 begin better, and fill a beam of 2.
     const Probabilities crowded = by_step({{0, 0, 0.22, 0, 0.48, 0.3}, {0, 0, 0.3, 0, 0.7, 0}, end});
+    // 4 <eos> has 0.33, 5 4 has 0.225, and then comes 5 <eos> with 0.207.
+    const Probabilities two_ends = [&](int32_t, const Ids& read) -> P {
+        return read.empty()      ? P{0, 0, 0, 0, 0.55, 0.45}
+               : read.size() > 1 ? end
+               : read[0] == 4    ? P{0, 0, 0.6, 0, 0.2, 0.2}
+                                 : P{0, 0, 0.46, 0, 0.5, 0.04};
+    };
     // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
     const Probabilities short_or_long =
         by_step({{0, 0, 0.4, 0, 0.6}, {0, 0, 0.3, 0, 0.7}, {0, 0, 0.2, 0, 0.8}, {0, 0, 1, 0, 0}});
@@ -85,6 +92,7 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
         // An end that is not among the best continuations, as many as the beam, does not count.
         {"crowded, 2", crowded, width(2, 2, 0), {{{4, 4}, 0.336}, {{5, 4}, 0.21}}},
         {"crowded, 3", crowded, width(3, 2, 0), {{{4, 4}, 0.336}, {{}, 0.22}}},
+        {"the second end behind the beam", two_ends, width(2, 2, 0), {{{4}, 0.33}, {{5, 4}, 0.225}}},
         {"the best only at its full length", by_step(long_one), width(2, 1, 1), {{Ids(19, 4), 0.4}}},
         {"short", short_or_long, width(4, 1, 0), {{{}, 0.4}}},
         {"long", short_or_long, width(4, 1, 1), {{{4, 4, 4}, 0.336}}},

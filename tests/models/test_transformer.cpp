@@ -64,6 +64,14 @@ TEST_CASE("models: each dropout has its own random stream", "[models]") {
     check_different(2 + 2 * 4);
 }
 
+TEST_CASE("classifier: dropout is applied before the output", "[models][classifier]") {
+    Config c = with_classes(small_stack("bert"), 3, Pooling::mean, Real(0.5));
+    c.block.dropout = {.embeddings = 0, .sublayers = 0};
+    const Classifier model(c, Rng(1));
+    const Tokens ids = padded(sentences({6, 3}, 4));
+    CHECK_FALSE(same_bits(model(ids, Mode::train(Rng(1))), model(ids, kEval)));
+}
+
 // ---- Initial values
 
 TEST_CASE("transformer: layers and matrices have different initial values", "[models]") {
