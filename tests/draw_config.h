@@ -25,12 +25,7 @@ inline nn::RotaryOptions draw_rotary(Dice& dice) {
 
 inline models::DropoutRates draw_rates(Dice& dice) {
     const auto rate = [&] { return dice.chance(0.5) ? Real(0) : dice.one_of<Real>({Real(0.1), Real(0.5)}); };
-    models::DropoutRates rates;
-    rates.embeddings = rate();
-    rates.sublayers = rate();
-    rates.feed_forward = rate();
-    rates.attention = rate();
-    return rates;
+    return {.embeddings = rate(), .sublayers = rate(), .feed_forward = rate(), .attention = rate()};
 }
 
 inline models::BlockConfig draw_block(Dice& dice) {

@@ -73,16 +73,6 @@ inline models::Config small_classifier(models::Pooling pooling) {
     return models::with_classes(c, 3, pooling);
 }
 
-// torch.nn.Transformer has neither embeddings nor output layer: encoder.layers.0..., decoder.norm.weight.
-struct Stacks {
-    const models::Encoder& encoder;
-    const models::Decoder& decoder;
-    void visit(nn::Visitor& v) const {
-        v("encoder", encoder);
-        v("decoder", decoder);
-    }
-};
-
 // Under their names in transformers.
 template <class Model>
 nn::checkpoint::StateDict state_dict_in_transformers(const Model& model, const std::string& family) {

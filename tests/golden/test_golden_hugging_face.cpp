@@ -52,8 +52,7 @@ TEST_CASE("each weight of a model from Hugging Face matters", "[golden][hugging_
             for (const nn::NamedParameter& p : nn::parameters(model)) {
                 INFO(name << ", " << p.name);
                 Tensor x = p.tensor;
-                // None in the middle: in a bias of queries, keys and values these are the keys', without
-                // effect.
+                // None in the middle: in a bias of queries, keys and values the keys' have no effect.
                 Real& number = x.mutable_data()[x.numel() * 3 / 4];
                 const Real before = number;
                 number += Real(0.1);

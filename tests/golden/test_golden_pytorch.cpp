@@ -144,8 +144,7 @@ Tensor attend(const MultiHeadAttention& module, const Tensor& x) {
     return module(x, pass);
 }
 
-// A whole model: its logits, its loss, and the gradients. family: whose names its weights have; "":
-// torch.nn's.
+// A whole model: its logits, its loss, the gradients. family: whose names its weights have; "": torch.nn's.
 template <class Model>
 Case whole(const Config& config, const std::string& family = "") {
     return [=](const Golden& golden, Results& results) {
@@ -195,47 +194,41 @@ Config two_stacks(NormPlacement norm, nn::Activation activation, bool final_norm
             .block = {.d_model = 12, .n_heads = 3, .d_ff = 20, .activation = activation, .norm = norm}};
 }
 
-Case encoder(const Config& config) {
-    return [=](const Golden& golden, Results& results) {
-        const models::Encoder module(config, Rng(1));
-        golden.load(module);
-        const Tensor src = golden.input("src");
-        const Tensor y = module(src, {Mask::key_counts(kSrcCounts), Mode::eval()});
-        results.output("y", rows_of(y, kSrcCounts));
-        results.input_gradient("src", src);
-        results.gradients(models::state_dict(module));
-    };
-}
+// torch.nn.Transformer has neither embeddings nor output layer: encoder.layers.0..., decoder.norm.weight.
+struct BothStacks {
+    BothStacks(const Config& c, const Rng& rng) : encoder(c, rng), decoder(c, rng) {}
+    void visit(Visitor& v) const {
+        v("encoder", encoder);
+        v("decoder", decoder);
+    }
+    models::Encoder encoder;
+    models::Decoder decoder;
+};
 
-Tensor decode(const models::Decoder& decoder, const Tensor& tgt, const Tensor& memory) {
+Tensor run(const models::Encoder& encoder, const Tensor& src, const Tensor&) {
+    return rows_of(encoder(src, {Mask::key_counts(kSrcCounts), Mode::eval()}), kSrcCounts);
+}
+Tensor run(const models::Decoder& decoder, const Tensor& memory, const Tensor& tgt) {
     const Pass self = {Mask::key_counts(kTgtCounts).and_causal(), Mode::eval()};
     const Pass cross = {Mask::key_counts(kSrcCounts), Mode::eval()};
     return rows_of(decoder(tgt, memory, self, cross), kTgtCounts);
 }
-
-Case decoder(const Config& config) {
-    return [=](const Golden& golden, Results& results) {
-        const models::Decoder module(config, Rng(1));
-        golden.load(module);
-        const Tensor src = golden.input("src"), tgt = golden.input("tgt");
-        results.output("y", decode(module, tgt, src));
-        results.input_gradient("src", src);
-        results.input_gradient("tgt", tgt);
-        results.gradients(models::state_dict(module));
-    };
+Tensor run(const BothStacks& both, const Tensor& src, const Tensor& tgt) {
+    const Tensor memory = both.encoder(src, {Mask::key_counts(kSrcCounts), Mode::eval()});
+    return run(both.decoder, memory, tgt);
 }
 
-Case transformer(const Config& config) {
+template <class Module>
+Case stack(const Config& config) {
     return [=](const Golden& golden, Results& results) {
-        const models::Encoder encoder(config, Rng(1));
-        const models::Decoder decoder(config, Rng(2));
-        const Stacks module{encoder, decoder};  // it has no embeddings
+        const Module module(config, Rng(1));
         golden.load(module);
-        const Tensor src = golden.input("src"), tgt = golden.input("tgt");
-        const Tensor memory = encoder(src, {Mask::key_counts(kSrcCounts), Mode::eval()});
-        results.output("y", decode(decoder, tgt, memory));
+        const bool decodes = !std::is_same_v<Module, models::Encoder>;
+        const Tensor src = golden.input("src"), tgt = decodes ? golden.input("tgt") : Tensor();
+        results.output("y", run(module, src, tgt));
         results.input_gradient("src", src);
-        results.input_gradient("tgt", tgt);
+        if (decodes)
+            results.input_gradient("tgt", tgt);
         results.gradients(models::state_dict(module));
     };
 }
@@ -244,14 +237,14 @@ constexpr auto kPost = NormPlacement::post, kPre = NormPlacement::pre;
 constexpr auto kRelu = nn::Activation::relu, kGelu = nn::Activation::gelu;
 
 const Cases kTwoStacks = {
-    {"encoder_post_relu", encoder(two_stacks(kPost, kRelu, false))},
-    {"encoder_post_gelu_norm", encoder(two_stacks(kPost, kGelu, true))},
-    {"encoder_pre_relu_norm", encoder(two_stacks(kPre, kRelu, true))},
-    {"encoder_pre_gelu", encoder(two_stacks(kPre, kGelu, false))},
-    {"decoder_post_relu", decoder(two_stacks(kPost, kRelu, false))},
-    {"decoder_pre_gelu_norm", decoder(two_stacks(kPre, kGelu, true))},
-    {"transformer_post", transformer(two_stacks(kPost, kRelu, true, 1))},
-    {"transformer_pre", transformer(two_stacks(kPre, kRelu, true, 1))},
+    {"encoder_post_relu", stack<models::Encoder>(two_stacks(kPost, kRelu, false))},
+    {"encoder_post_gelu_norm", stack<models::Encoder>(two_stacks(kPost, kGelu, true))},
+    {"encoder_pre_relu_norm", stack<models::Encoder>(two_stacks(kPre, kRelu, true))},
+    {"encoder_pre_gelu", stack<models::Encoder>(two_stacks(kPre, kGelu, false))},
+    {"decoder_post_relu", stack<models::Decoder>(two_stacks(kPost, kRelu, false))},
+    {"decoder_pre_gelu_norm", stack<models::Decoder>(two_stacks(kPre, kGelu, true))},
+    {"transformer_post", stack<BothStacks>(two_stacks(kPost, kRelu, true, 1))},
+    {"transformer_pre", stack<BothStacks>(two_stacks(kPre, kRelu, true, 1))},
 };
 
 // ---- models

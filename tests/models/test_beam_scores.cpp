@@ -59,8 +59,15 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
     const Probabilities replaced = [&](int32_t, const Ids& read) -> P {
         return read.empty() ? P{0, 0, 0.5, 0, 0.3, 0.2} : read[0] == 5 ? end : P{0, 0, 0.4, 0, 0.3, 0.3};
     };
-    // "" has 0.2, which with alpha 0 would win, for no whole sentence has more; but 4 and 5 begin better.
-    const Probabilities crowded = by_step({{0, 0, 0.2, 0, 0.5, 0.3}, {0, 0, 0.3, 0, 0.7, 0}, end});
+    // "" has 0.22, more than 5 4 with 0.21; but 4 and 5 begin better, and fill a beam of 2.
+    const Probabilities crowded = by_step({{0, 0, 0.22, 0, 0.48, 0.3}, {0, 0, 0.3, 0, 0.7, 0}, end});
+    // 4 <eos> has 0.33, 5 4 has 0.225, and then comes 5 <eos> with 0.207.
+    const Probabilities two_ends = [&](int32_t, const Ids& read) -> P {
+        return read.empty()      ? P{0, 0, 0, 0, 0.55, 0.45}
+               : read.size() > 1 ? end
+               : read[0] == 4    ? P{0, 0, 0.6, 0, 0.2, 0.2}
+                                 : P{0, 0, 0.46, 0, 0.5, 0.04};
+    };
     // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
     const Probabilities short_or_long =
         by_step({{0, 0, 0.4, 0, 0.6}, {0, 0, 0.3, 0, 0.7}, {0, 0, 0.2, 0, 0.8}, {0, 0, 1, 0, 0}});
@@ -83,8 +90,9 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
         {"wider than all numbers", garden_path, width(INT64_MAX, 1, 0.6), {{{5}, 0.27}}},
         {"one that ends is replaced", replaced, width(2, 2, 0), {{{}, 0.5}, {{5}, 0.2}}},
         // An end that is not among the best continuations, as many as the beam, does not count.
-        {"crowded, 2", crowded, width(2, 2, 0), {{{4, 4}, 0.35}, {{5, 4}, 0.21}}},
-        {"crowded, 3", crowded, width(3, 1, 0), {{{4, 4}, 0.35}}},
+        {"crowded, 2", crowded, width(2, 2, 0), {{{4, 4}, 0.336}, {{5, 4}, 0.21}}},
+        {"crowded, 3", crowded, width(3, 2, 0), {{{4, 4}, 0.336}, {{}, 0.22}}},
+        {"the second end behind the beam", two_ends, width(2, 2, 0), {{{4}, 0.33}, {{5, 4}, 0.225}}},
         {"the best only at its full length", by_step(long_one), width(2, 1, 1), {{Ids(19, 4), 0.4}}},
         {"short", short_or_long, width(4, 1, 0), {{{}, 0.4}}},
         {"long", short_or_long, width(4, 1, 1), {{{4, 4, 4}, 0.336}}},
@@ -125,53 +133,6 @@ TEST_CASE("beam: each sentence of a batch can have its own limit", "[models][dec
         CHECK(stepper.batches.back() == beam);  // only the last one goes on
     }
     CHECK(contains(error_of([&] { search(p, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
-}
-
-TEST_CASE("beam: n_best does not change the best, lists finished before cut ones, and no more than exist",
-          "[models][decoding]") {
-    const auto best_of = [](int64_t n_best, int64_t max_tokens) {
-        return search(garden_path, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens});
-    };
-    const std::vector<Hypothesis> five = best_of(5, 3);
-    REQUIRE(five.size() == 5);
-    for (int64_t n = 1; n <= 5; ++n) {
-        const std::vector<Hypothesis> some = best_of(n, 3);
-        REQUIRE(std::ssize(some) == n);
-        for (std::size_t i = 0; i < some.size(); ++i)
-            CHECK(some[i].ids == five[i].ids);
-    }
-    const std::vector<Hypothesis> cut = best_of(5, 2);
-    const auto by_finished = [](const Hypothesis& h) { return h.finished; };
-    CHECK(std::is_partitioned(cut.begin(), cut.end(), by_finished));
-    CHECK_FALSE(cut.back().finished);  // only three sentences end within two tokens
-}
-
-TEST_CASE("beam: sentences of a batch are independent, and ended ones are not computed",
-          "[models][decoding]") {
-    // Sentence b has the symbols 4 + 2b and 5 + 2b; one ends after b tokens for sure.
-    const Probabilities p = [](int32_t b, const Ids& read) {
-        P next(12, 0);
-        if (static_cast<int32_t>(read.size()) == b)
-            next[kEos] = 1;
-        else
-            next[static_cast<std::size_t>(4 + 2 * b)] = 0.7, next[static_cast<std::size_t>(5 + 2 * b)] = 0.3;
-        return next;
-    };
-    HandMade stepper(4, p);
-    const auto found = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 20});
-    REQUIRE(found.size() == 4);
-    for (int32_t b = 0; b < 4; ++b) {
-        const std::vector<Hypothesis>& two = found[static_cast<std::size_t>(b)];
-        INFO("sentence " << b);
-        REQUIRE(two.size() >= 1);
-        CHECK(two[0].ids == Ids(static_cast<std::size_t>(b), 4 + 2 * b));
-        CHECK(two[0].log_probability == Approx(b * std::log(0.7)).margin(1e-6));
-        for (const Hypothesis& h : two)
-            if (std::isfinite(h.score))  // not of probability 0
-                for (const int32_t id : h.ids)
-                    CHECK((id == 4 + 2 * b || id == 5 + 2 * b));
-    }
-    CHECK_FALSE(stepper.extended_an_ended_one);
 }
 
 TEST_CASE("beam: tokens without probability are no candidates, and NaN is an error", "[models][decoding]") {

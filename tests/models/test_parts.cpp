@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autograd/base/random.h"
 #include "nn/schedule.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"

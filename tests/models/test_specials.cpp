@@ -29,15 +29,17 @@ std::vector<double> counting(int32_t, const Ids& read) {
 }
 
 // All searches, each with a new stepper.
-void check_all(const std::function<std::unique_ptr<Stepper>()>& start, const Ids& expected, bool finished) {
+void check_all(const Probabilities& p, const Specials& specials, const Ids& expected,
+               int64_t longest = 1000) {
+    const auto start = [&] { return std::make_unique<HandMade>(1, p, longest, specials); };
+    const bool finished = std::ssize(expected) < longest;
     const Hypothesis h = greedy(*start(), 20).at(0);
     CHECK(h.ids == expected);
     CHECK(h.finished == finished);
     for (const int64_t beam : {1, 4}) {
-        const Hypothesis best =
-            beam_search(*start(), {.beam = beam, .alpha = 0, .max_tokens = 20}).at(0).at(0);
-        CHECK(best.ids == expected);
-        CHECK(best.finished == finished);
+        const auto found = beam_search(*start(), {.beam = beam, .alpha = 0, .max_tokens = 20});
+        CHECK(found.at(0).at(0).ids == expected);
+        CHECK(found.at(0).at(0).finished == finished);
     }
     CHECK(generate(*start(), Rng(1), {.sampling = {.temperature = 0}, .max_tokens = 20, .slide = false})
               .at(0) == expected);
@@ -46,8 +48,7 @@ void check_all(const std::function<std::unique_ptr<Stepper>()>& start, const Ids
 }  // namespace
 
 TEST_CASE("specials: GPT-2's, where 0, 1, 2 and 3 are text", "[models][decoding][specials]") {
-    check_all([] { return std::make_unique<HandMade>(1, counting, 1000, gpt2_like(7)); }, {0, 1, 2, 3, 4, 5},
-              true);
+    check_all(counting, gpt2_like(7), {0, 1, 2, 3, 4, 5});
     CHECK(gpt2().specials.start == 50256);
     CHECK(gpt2().specials.ends == Ids{50256});
     CHECK(gpt2().specials.never.empty());
@@ -59,7 +60,7 @@ TEST_CASE("specials: Marian's, whose end is 0 and whose pad starts", "[models][d
         next[read.size() < 3 ? read.size() + 1 : 0] = 0.3;
         return next;
     };
-    check_all([&] { return std::make_unique<HandMade>(1, p, 1000, marian_like(7)); }, {1, 2, 3}, true);
+    check_all(p, marian_like(7), {1, 2, 3});
     HandMade stepper(2, p, 1000, marian_like(7));
     greedy(stepper, 20);
     CHECK(stepper.began_at_start);
@@ -69,13 +70,8 @@ TEST_CASE("specials: Marian's, whose end is 0 and whose pad starts", "[models][d
 TEST_CASE("specials: several ends, none, and an end that the vocabulary lacks",
           "[models][decoding][specials]") {
     for (const Ids& ends : {Ids{3, 5}, Ids{5, 3, 6}})
-        check_all(
-            [&] {
-                return std::make_unique<HandMade>(1, counting, 1000, Specials{.ends = ends, .never = {}});
-            },
-            {0, 1, 2}, true);
-    check_all([] { return std::make_unique<HandMade>(1, counting, 4, Specials{.ends = {}, .never = {}}); },
-              {0, 1, 2, 3}, false);
+        check_all(counting, {.ends = ends, .never = {}}, {0, 1, 2});
+    check_all(counting, {.ends = {}, .never = {}}, {0, 1, 2, 3}, 4);
     // A beam is filled again, though every hypothesis ends in three ways.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
         if (read.empty())

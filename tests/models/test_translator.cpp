@@ -7,7 +7,6 @@
 #include "models/batch.h"
 #include "models/hugging_face/weights.h"
 #include "models/text/learn_tokenizer.h"
-#include "nn/optim.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
 #include "tests/models/text/parallel_text.h"

@@ -199,11 +199,10 @@ TEST_CASE("writer: folders that do not fit together", "[models][writer]") {
     const Folder folder;
     write_folder(folder);
     folder.write("tokenizer.json", content("tests/golden/tokenizers/bert_cased/tokenizer.json"));
-    const auto ids = [&] { return text::Tokenizer::open(folder.path).size(); };
+    const int64_t ids = text::Tokenizer::open(folder.path).size();
+    REQUIRE(ids > 501);
     CHECK(error_of([&] { Writer::load(folder.path); }) ==
-          (ids() > 501 ? folder.path + ": the tokenizer has " + std::to_string(ids()) + " ids, the model 501"
-                       : ""));
-    REQUIRE(ids() > 501);
+          folder.path + ": the tokenizer has " + std::to_string(ids) + " ids, the model 501");
     std::filesystem::remove(folder / "tokenizer.json");
     CHECK(contains(error_of([&] { Writer::load(folder.path); }), folder.path));
     CHECK(contains(error_of([&] { Writer::load(folder / "nothing"); }), "nothing"));

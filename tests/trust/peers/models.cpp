@@ -111,11 +111,12 @@ nn::AdamOptions draw_adam(Dice& draw, File& file) {
                                .eps = draw.one_of<double>({1e-8, 1e-4}),
                                .weight_decay = draw.one_of<double>({0, 0.1}),
                                .decoupled = draw.one_in(2)};
-    file.say("lr", o.lr);
-    file.say("beta1", o.beta1);
-    file.say("beta2", o.beta2);
-    file.say("eps", o.eps);
-    file.say("weight_decay", o.weight_decay);
+    for (const auto& [name, value] : {std::pair{"lr", o.lr},
+                                      {"beta1", o.beta1},
+                                      {"beta2", o.beta2},
+                                      {"eps", o.eps},
+                                      {"weight_decay", o.weight_decay}})
+        file.say(name, value);
     file.say("decoupled", o.decoupled);
     return o;
 }
