@@ -119,27 +119,25 @@ TEST_CASE("mask: which sizes it fits", "[mask]") {
 }
 
 TEST_CASE("tokens: padding, lengths, slices", "[tokens]") {
+    using Ids = std::vector<int32_t>;
     const Tokens t = Tokens::padded({{5, 6, 7}, {}, {8}}, 0);
-    CHECK(t.batch() == 3);
-    CHECK(t.length() == 3);
-    CHECK(t.pad() == 0);
-    CHECK(t.ids() == std::vector<int32_t>{5, 6, 7, 0, 0, 0, 8, 0, 0});
+    CHECK((t.batch() == 3 && t.length() == 3 && t.pad() == 0));
+    CHECK(t.ids() == Ids{5, 6, 7, 0, 0, 0, 8, 0, 0});
     CHECK(t.at(2, 0) == 8);
-    CHECK(t.lengths() == std::vector<int32_t>{3, 0, 1});
-    CHECK(Tokens::padded({{5}, {6}}, 1, 3).ids() == std::vector<int32_t>{5, 1, 1, 6, 1, 1});
+    CHECK(t.lengths() == Ids{3, 0, 1});
+    CHECK(Tokens::padded({{5}, {6}}, 1, 3).ids() == Ids{5, 1, 1, 6, 1, 1});
     CHECK(Tokens::padded({}, 0).batch() == 0);
 
     const Tokens begin = t.slice(0, 2), end = t.slice(1, 3);
-    CHECK(begin.ids() == std::vector<int32_t>{5, 6, 0, 0, 8, 0});
-    CHECK(end.ids() == std::vector<int32_t>{6, 7, 0, 0, 0, 0});
-    CHECK(end.length() == 2);
-    CHECK(end.pad() == 0);
-    CHECK(end.lengths() == std::vector<int32_t>{2, 0, 0});
+    CHECK(begin.ids() == Ids{5, 6, 0, 0, 8, 0});
+    CHECK(end.ids() == Ids{6, 7, 0, 0, 0, 0});
+    CHECK((end.length() == 2 && end.pad() == 0));
+    CHECK(end.lengths() == Ids{2, 0, 0});
     CHECK(t.slice(3, 3).ids().empty());
 
     const Tokens unpadded(2, 2, {0, 1, 1, 0});
     CHECK(unpadded.pad() == Tokens::kNoPadding);
-    CHECK(unpadded.lengths() == std::vector<int32_t>{2, 2});
+    CHECK(unpadded.lengths() == Ids{2, 2});
 }
 
 TEST_CASE("tokens: errors", "[tokens][errors]") {

@@ -87,38 +87,28 @@ TEST_CASE("training: a loss that is not a number ends it before any weight chang
     const Parameter x(Tensor::from({2}, {1, 2}));
     for (const Real bad : {kNan, Real(HUGE_VAL), -Real(HUGE_VAL)}) {
         const auto error = [&](int64_t wrong) {
-            return error_of([&] {
-                Adam adam({{"x", x}});
-                train(
-                    adam,
-                    [&](int64_t step, const Mode&) {
-                        return autograd::sum(x.tensor()) * (step == wrong ? bad : 0);
-                    },
-                    steps(9));
-            });
+            Adam adam({{"x", x}});
+            const auto loss = [&](int64_t step, const Mode&) {
+                return autograd::sum(x.tensor()) * (step == wrong ? bad : 0);
+            };
+            return error_of([&] { train(adam, loss, steps(9)); });
         };
         CHECK(contains(error(3), "[train] step 3: the loss is"));
         CHECK(contains(error(3), "; a lower learning rate may help"));
-        CHECK(contains(
-            error(1),
-            "; the data, or the weights that it begins with, are broken"));  // no step has changed them
+        // Before any step has changed them.
+        CHECK(contains(error(1), "; the data, or the weights that it begins with, are broken"));
         CHECK(x->to_vector() == std::vector<Real>{1, 2});
     }
 }
 
 TEST_CASE("training: an error names what is not finite", "[nn][training]") {
-    Tiny good, bad;
+    const Tiny good, bad;
     Adam adam({{"good", good.x}, {"bad", bad.x}});
-    const std::string error = error_of([&] {
-        train(
-            adam,
-            [&](int64_t step, const Mode&) {
-                const Real factor = step == 3 ? Real(HUGE_VAL) : 1;
-                return autograd::add(autograd::sum(good.x),
-                                     autograd::mul(autograd::sum(bad.x), Tensor(factor)));
-            },
-            steps(5));
-    });
+    const auto loss = [&](int64_t step, const Mode&) {
+        const Tensor factor(step == 3 ? Real(HUGE_VAL) : 1);
+        return autograd::add(autograd::sum(good.x), autograd::mul(autograd::sum(bad.x), factor));
+    };
+    const std::string error = error_of([&] { train(adam, loss, steps(5)); });
     CHECK(error.starts_with("[train] step 3: "));
     CHECK(contains(error, "first in that of bad"));
 }

@@ -72,15 +72,16 @@ std::string reloaded(const M& model, const M& other, const std::function<bool(St
 TEST_CASE("state dict: tied weights that differ are refused, also if they have NaN", "[nn][checkpoint]") {
     for (const auto& [in, out] : {std::pair<int64_t, int64_t>{2, 3}, {300, 301}}) {
         const Pair model(in, out), other(in, out);
+        const int64_t numbers = in * out;
         const auto same = [&] {
             return std::memcmp(other.a.weight->data(), model.a.weight->data(),
-                               static_cast<std::size_t>(in * out) * sizeof(Real)) == 0;
+                               static_cast<std::size_t>(numbers) * sizeof(Real)) == 0;
         };
         model.a.weight->mutable_data()[4] = kNan;
         other.a.weight->mutable_data()[0] = 9;
-        const std::string error = reloaded(model, other, [last = in * out - 1](StateEntry& item) {
+        const std::string error = reloaded(model, other, [&](StateEntry& item) {
             if (item.name == "b.weight")
-                item.tensor.mutable_data()[last] += 1;
+                item.tensor.mutable_data()[numbers - 1] += 1;
             return true;
         });
         CHECK(contains(error, "b.weight is not a.weight, with which it is tied"));
