@@ -1,5 +1,6 @@
 #include "tests/calls.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "tests/defined_calls.h"

@@ -92,6 +92,8 @@ TEST_CASE("every program that trains: stopped, killed and resumed, it ends with 
             INFO(file);
             CHECK((content(run + "/" + file) == content(whole + "/" + file)));
         }
+        CHECK_FALSE(
+            (content(run + "/last.safetensors").empty() || content(run + "/model.safetensors").empty()));
         CHECK(content(run + "/tokenizer.json").empty() == p.begin.empty());  // the others learn from a text
         const std::string log = content(run + "/log.csv");
         CHECK(log.starts_with("step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n1,"));

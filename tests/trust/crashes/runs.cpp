@@ -15,12 +15,6 @@ namespace {
 
 std::string words_of(const Fault& f) { return autograd::join(f.what, " ", f.n, " ", f.how, " ", f.last); }
 
-std::string comparable(const std::string& name, const std::string& path) {
-    if (name.ends_with("log.csv"))
-        return tests::without_times(content(path));
-    return name.ends_with("report.jsonl") ? "" : content(path);  // a diary, with the times of each call
-}
-
 std::string listed(const Contents& files) {
     std::string names;
     for (const auto& [name, content] : files)
@@ -37,25 +31,6 @@ std::string last_line(const std::string& text) {
 
 bool is_usual_end(const Run& run, const Result& r) {
     return r.status == run.ended.status && (r.status == 0 || last_line(r.err) == last_line(run.ended.err));
-}
-
-Contents contents(const std::string& folder) {
-    Contents all;
-    std::error_code none;
-    for (const auto& entry : fs::recursive_directory_iterator(folder, none))
-        if (!entry.is_directory()) {
-            const std::string name = fs::relative(entry.path(), folder).string();
-            all[name] = comparable(name, entry.path().string());
-        }
-    return all;
-}
-
-int64_t steps_in(const std::string& folder) {
-    try {
-        return std::stoll(nn::checkpoint::read(folder + "/last.safetensors").metadata().at("training.steps"));
-    } catch (const std::exception&) {
-        return -1;
-    }
 }
 
 std::string library_of_faults() {
@@ -80,7 +55,7 @@ Run Runs::undisturbed(const Program& program, const std::string& folder) const {
     // Status 1: after so few steps, the task is not solved.
     autograd::check(run.ended.status <= 1 && steps_in(folder) == program.steps, program.name,
                     " ends before its last step: ", run.ended.err);
-    run.files = contents(folder);
+    run.files = tests::comparable(folder);
     return run;
 }
 
@@ -116,7 +91,8 @@ Result Runs::ran(const std::string& program, const Words& words, const Fault& fa
     if (hangs)
         damage.note("died", line(program, words, fault), "it does not end: " + r.err);
     if (r.status != 128 + SIGKILL && !fs::is_empty(temporary))
-        damage.note("left_over", line(program, words, fault), "in TMPDIR: " + listed(contents(temporary)));
+        damage.note("left_over", line(program, words, fault),
+                    "in TMPDIR: " + listed(tests::contents(temporary)));
     if (const std::string bytes = content(counted); bytes.size() == sizeof *counts)
         std::memcpy(counts, bytes.data(), sizeof *counts);
     return r;
@@ -124,7 +100,7 @@ Result Runs::ran(const std::string& program, const Words& words, const Fault& fa
 
 void Runs::check_ended(const Run& run, const Result& r, const std::string& folder,
                        const std::string& which) const {
-    for (const auto& [name, bytes] : contents(folder))
+    for (const auto& [name, bytes] : tests::contents(folder))
         if (name.ends_with(".plaingrad-tmp"))  // as replace_file calls what is not whole yet
             damage.note("left_over", which, name);
     if (is_usual_end(run, r))
@@ -133,7 +109,7 @@ void Runs::check_ended(const Run& run, const Result& r, const std::string& folde
 }
 
 void Runs::check(const Run& run, const std::string& folder, const std::string& which) const {
-    for (const auto& [name, bytes] : contents(folder))
+    for (const auto& [name, bytes] : tests::contents(folder))
         if (name.ends_with(".safetensors")) {
             try {
                 nn::checkpoint::read(folder + "/" + name);
@@ -152,7 +128,7 @@ void Runs::check(const Run& run, const std::string& folder, const std::string& w
 }
 
 void Runs::check_same(const Run& run, const std::string& folder, const std::string& which) const {
-    const Contents files = contents(folder);
+    const Contents files = tests::comparable(folder);
     for (const auto& [name, bytes] : run.files)
         if (const auto mine = files.find(name); mine == files.end() || mine->second != bytes)
             return damage.note("unequal", which,

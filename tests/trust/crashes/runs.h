@@ -3,16 +3,19 @@
 #pragma once
 
 #include "tests/apps/small_runs.h"
+#include "tests/saved_run.h"
 #include "tests/trust/crashes/cases.h"
 #include "tests/trust/preload/faults.h"
 
 namespace plaingrad::trust {
 
+using tests::Contents;
 using tests::Folder;
 using tests::joined;
 using tests::Program;
 using tests::Result;
 using tests::Running;
+using tests::steps_in;
 using tests::With;
 using tests::Words;
 
@@ -23,10 +26,6 @@ struct Fault {
     int how = 0;
     std::string last = "once";
 };
-
-// By name, without what depends on the moment.
-using Contents = std::map<std::string, std::string>;
-Contents contents(const std::string& folder);
 
 struct Run {
     Program program;
@@ -40,9 +39,6 @@ struct Run {
 // Whether it ended as the undisturbed run does. (Status 1 is that of an error, but also that of a task that
 // is not solved: the last line tells which.)
 bool is_usual_end(const Run& run, const Result& r);
-
-// How many steps the checkpoint in this folder has done; -1 if there is none that says it.
-int64_t steps_in(const std::string& folder);
 
 // To be loaded before a program.
 std::string library_of_faults();
