@@ -32,11 +32,6 @@ inline std::vector<Mpi> mpis() {
     return all;
 }
 
-inline Words joined(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 inline std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 inline Words command_of(const std::string& folder, const std::string& program, const Words& arguments) {
