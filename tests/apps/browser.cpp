@@ -122,10 +122,10 @@ std::string Browser::send(const std::string& method, const std::string& paramete
         if (event == "Runtime.consoleAPICalled" || event == "Runtime.exceptionThrown" ||
             event == "Log.entryAdded")
             console_.push_back(answer);
+        const std::string url = decoded(text_after(after(answer, "request"), "url"));
         if (event == "Network.requestWillBeSent" &&
-            !text_after(answer, "documentURL").starts_with("about:") &&
-            text_after(after(answer, "request"), "url") != page_)
-            requests_.push_back(text_after(after(answer, "request"), "url"));
+            !text_after(answer, "documentURL").starts_with("about:") && url != page_)
+            requests_.push_back(url);
         if (event.empty() && answer.starts_with("{\"id\":" + id + ","))
             return answer;
     }

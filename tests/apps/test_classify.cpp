@@ -296,7 +296,7 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
         {data, folder / "d"},
         {folder.write("cut", bytes.substr(0, bytes.size() - 5)), folder / "cut"}};
     if (geteuid() != 0)  // who may read everything
-        table.emplace_back(folder / "closed", "closed: this folder cannot be read: Permission denied");
+        table.emplace_back(folder / "closed", "closed/config.json: cannot be looked at: Permission denied");
     for (const auto& [file, says] : table)
         check_refusals("classify", {{{"predict", file, "x"}, 1, says}, {{"eval", file, data}, 1, says}});
     check_refusals("classify", {{{"eval", model, folder.write("v", "glad x\nmad y\n")},

@@ -32,11 +32,6 @@ inline std::vector<Mpi> mpis() {
     return all;
 }
 
-inline Words joined(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 // The words of a command line, none of which has a blank.
 inline Words words(const std::string& line) { return fields(line, ' '); }
 
