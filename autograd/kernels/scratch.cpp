@@ -26,7 +26,7 @@ struct Buffer {
     }
 
     Real* get(std::size_t wanted) {  // null if there is no memory
-        if (bytes < wanted || trims_before != trims) {
+        if (numbers == nullptr || bytes < wanted || trims_before != trims) {
             release();  // first, so that old and new are never held at once
             const std::size_t lines = (wanted + 63) / 64;
             numbers = static_cast<Real*>(::operator new(lines * 64, kAlignment, std::nothrow));

@@ -1,5 +1,7 @@
 // Kernels with working memory that ends, to the cache line, at a page which nobody may touch, and that is
 // full of NaN: what a kernel writes behind it, or reads before writing it, shows.
+#include <thread>
+
 #include "tests/allocations.h"
 #include "tests/autograd/kernels/calls.h"
 #include "tests/catch.h"
@@ -53,4 +55,10 @@ TEST_CASE("kernels: no ids need no places", "[kernels][guarded]") {
     std::vector<Real> table(6 * 16, kNan);
     guarded([&] { cpu().scatter_add({.count = 0, .n = 16, .pad = 0}, nullptr, nullptr, 6, {table.data()}); });
     CHECK(same_bits(table, std::vector<Real>(6 * 16, 0)));
+}
+
+TEST_CASE("kernels: a thread may ask for no working memory first", "[kernels]") {
+    const Real* numbers = nullptr;
+    std::thread([&] { numbers = scratch(Scratch::attention, 0); }).join();
+    CHECK(numbers != nullptr);
 }
