@@ -2,6 +2,7 @@
 // full of NaN: what a kernel writes behind it, or reads before writing it, shows.
 #include <thread>
 
+#include "autograd/kernels/scratch.h"
 #include "tests/allocations.h"
 #include "tests/autograd/kernels/calls.h"
 #include "tests/catch.h"
