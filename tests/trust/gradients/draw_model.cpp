@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "nn/embedding.h"
-#include "tests/models/small.h"
+#include "tests/draw_config.h"
 #include "tests/trust/gradients/case.h"
 
 namespace plaingrad::trust {
@@ -95,101 +95,53 @@ Case attention_layer(Dice& draw) {
     return c;
 }
 
-// A few sentences of up to five symbols.
-tests::Sentences text(Dice& draw, int64_t count, int64_t vocabulary) {
-    std::vector<int> lengths;
-    for (int64_t i = 0; i < count; ++i)
-        lengths.push_back(static_cast<int>(1 + draw.below(5)));
-    return tests::sentences(lengths, seed(draw), vocabulary);
-}
-
-constexpr int64_t kVocabulary = 7;
-
 // Of a few numbers each: every element is checked.
-void make_tiny(Dice& draw, models::Config& c) {
-    models::BlockConfig& block = c.block;
-    c.max_length = 8;
-    block.n_heads = 2;
-    block.d_model = 2 * (2 + draw.below(2));  // (a norm of two numbers leaves only their order)
-    block.d_ff = 1 + draw.below(7);
-    block.rotary.width = 2;
-    if (block.head_dim == 0 && block.positions == Positions::rotary)
-        block.d_model = 4;
-    if (block.activation == Activation::relu)  // whose kink a step could reach
-        block.activation = Activation::gelu;
-    const Real rate = draw.one_in(2) ? Real(0.15) : 0;
-    block.dropout = {.embeddings = rate, .sublayers = rate, .feed_forward = rate, .attention = rate};
-}
-
-models::Config stack(Dice& draw, const std::vector<std::string>& kinds, std::string& kind) {
-    kind = draw.one_of(kinds);
-    models::Config c = tests::small_stack(kind, kVocabulary);
-    make_tiny(draw, c);
-    c.n_layers = 1 + draw.below(2);
-    return c;
-}
-
-Case transformer(Dice& draw) {
-    const std::string preset = draw.one_of(tests::kKinds);
-    models::Config config = tests::small(preset, kVocabulary);
-    make_tiny(draw, config);
-    config.n_layers = 1 + draw.below(2), config.n_decoder_layers = 1 + draw.below(2);
-    const int64_t tying = draw.below(4);
-    config.embeddings_tied = tying % 2 == 1, config.tied = tying >= 2;
-    const int64_t count = 1 + draw.below(3);
-    const Tokens src = tests::padded(text(draw, count, kVocabulary)),
-                 tgt = tests::framed(text(draw, count, kVocabulary));
-    Case c("Transformer, " + preset, true);
-    add_module(c, models::Transformer(config, rng(draw)),
-               [=, m = mode(draw)](const models::Transformer& model) {
-                   return tests::teacher_forced_loss(model, src, tgt, m, Real(0.1));
-               });
-    return c;
-}
-
-Case language_model(Dice& draw) {
-    std::vector<std::string> kinds = tests::kStacks;
-    kinds.insert(kinds.end(), tests::kAlone.begin(), tests::kAlone.end());
-    std::string kind;
-    const models::Config config = stack(draw, kinds, kind);
-    const Tokens ids = tests::framed(text(draw, 1 + draw.below(3), kVocabulary));
-    Case c("LanguageModel, " + kind, true);
-    add_module(c, models::LanguageModel(config, rng(draw)),
-               [=, m = mode(draw)](const models::LanguageModel& model) {
-                   return tests::next_token_loss(model, ids, m);
-               });
-    return c;
-}
-
-Case encoder_model(Dice& draw) {
-    std::string kind;
-    const models::Config config = stack(draw, tests::kStacks, kind);
-    const int64_t count = 1 + draw.below(3);
-    tests::Sentences sentences = text(draw, count, kVocabulary);
-    for (tests::Ids& ids : sentences)
-        ids.push_back(models::kEos);
-    const Tokens ids = tests::padded(sentences);
-    const Mode m = mode(draw);
-    Case c(kind, true);
-    if (draw.one_in(2)) {
-        c.name = "MaskedLanguageModel, " + kind;
-        add_module(c, models::MaskedLanguageModel(config, rng(draw)),
-                   [=](const models::MaskedLanguageModel& model) {
-                       return autograd::cross_entropy(model(ids, m), ids);
-                   });
-        return c;
+models::Config draw_tiny(Dice& draw, models::Kind kind) {
+    for (;;) {
+        models::Config c = tests::draw_any_config(draw, kind);
+        models::BlockConfig& block = c.block;
+        c.vocabulary = c.src_vocabulary = 7;
+        c.max_length = 8;
+        c.n_layers = 1 + draw.below(2), c.n_decoder_layers = 1 + draw.below(2);
+        c.classes = 3;
+        block.n_heads = 2, block.n_kv_heads = draw.below(3);
+        block.d_model = 2 * (2 + draw.below(2));  // (a norm of two numbers leaves only their order)
+        block.d_ff = 1 + draw.below(7);
+        block.head_dim = draw.one_in(2) ? 0 : 2 + draw.below(2);
+        block.rotary.width = 2;
+        block.norm_eps = Real(1e-2);
+        block.precision = autograd::Precision::float32;
+        if (block.activation == Activation::relu)  // whose kink a step could reach
+            block.activation = Activation::gelu;
+        if (tests::error_of([&] { check_config(c); }).empty())
+            return c;
     }
-    c.name = "Classifier, " + kind;
-    const auto pooling = draw.one_in(2) ? models::Pooling::mean : models::Pooling::first;
-    add_module(c, models::Classifier(models::with_classes(config, 3, pooling), rng(draw)),
-               [=](const models::Classifier& model) { return model(ids, m); });
+}
+
+template <class Model>
+Case model(Dice& draw) {
+    Model drawn(draw_tiny(draw, Model::kKind), rng(draw));
+    std::vector<int> lengths;
+    for (int64_t count = 1 + draw.below(3); count > 0; --count)
+        lengths.push_back(static_cast<int>(1 + draw.below(5)));
+    const tests::Example e =
+        tests::example_of(drawn, tests::sentences(lengths, seed(draw), drawn.config.vocabulary), rng(draw));
+    Case c(models::name_of(Model::kKind), true);
+    add_module(c, std::move(drawn), [=, m = mode(draw)](const Model& it) {
+        return loss_of(it, e, m, {.label_smoothing = Real(0.1)});
+    });
     return c;
 }
 
 }  // namespace
 
 Case draw_model(int64_t number, Dice& draw) {
-    constexpr Case (*kKinds[])(Dice&) = {layer, attention_layer, language_model, transformer, encoder_model};
+    constexpr Case (*kKinds[])(Dice&) = {layer,
+                                         attention_layer,
+                                         model<models::LanguageModel>,
+                                         model<models::Transformer>,
+                                         model<models::MaskedLanguageModel>,
+                                         model<models::Classifier>};
     return kKinds[static_cast<std::size_t>(number) % std::size(kKinds)](draw);
 }
 
