@@ -378,7 +378,7 @@ TEST_CASE("a folder is that of one program's run, or of none", "[apps][runs]") {
         refused(p.name, joined(p.begin, {"--resume", run}),
                 run + ": another run is writing into this folder");
     close(folder);
-    for (const std::size_t other : {1, 2, 3, 4}) {
+    for (const std::size_t other : {1u, 2u, 3u, 4u}) {
         const Program& p = programs.all[other];
         const bool opens_models = !p.begin.empty();
         refused(p.name, {"info", run},

@@ -48,8 +48,8 @@ TEST_CASE("parts: one tree, whoever adds; processes own neighbours, and send few
                     CHECK(sums[i].gradients.item() == tree(sums[i].begin, sums[i].end));
                     append(left, sums[i], parts);
                 }
-                const int64_t log = std::bit_width(static_cast<uint64_t>(parts - 1)),
-                              share = parts / processes;
+                const auto log = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(parts - 1))),
+                           share = parts / processes;
                 CHECK(std::ssize(sums) <= std::max<int64_t>(1, 2 * log));
                 if (parts % processes == 0 && std::has_single_bit(static_cast<uint64_t>(share)))
                     CHECK(sums.size() == 1);  // a subtree

@@ -205,11 +205,11 @@ TEST_CASE("saving: places where a file cannot be written are told, also beforeha
         places.insert(places.end(), {{folder / "closed/f", closed}, {folder / "read-only", closed}});
     }
     const int64_t files = folder.files();
-    for (const auto& [path, reason] : places)
+    for (const auto& place : places)
         for (const std::string& error :
-             {error_of([&] { write(path, {}); }), error_of([&] { check_can_replace(path); })}) {
-            INFO(path << ": " << reason << "; got " << error);
-            CHECK(error.starts_with(path + ": " + reason));
+             {error_of([&] { write(place.first, {}); }), error_of([&] { check_can_replace(place.first); })}) {
+            INFO(place.first << ": " << place.second << "; got " << error);
+            CHECK(error.starts_with(place.first + ": " + place.second));
         }
     for (const std::string& name : {std::string("new"), std::string("f"), std::string(200, 'x')})
         CHECK(error_of([&] { check_can_replace(folder / name); }) == "");
