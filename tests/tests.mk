@@ -74,7 +74,7 @@ endif
 TESTED_APPS    := $(if $(filter tests/apps/%,$(TEST_SRC)),$(PROGRAMS) $(APPS_IN)/one_page)
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/bench_,training decoding attention profile blocks generation step_staircase microgpt))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz|models/counting)|apps)' $(TEST_SRC))),$(PARTS) $(KIT))
 $(OUT)/tests: $(TEST_OBJ) $(OUT)/tests_list $(SHARED) $(TESTED_PARTS)
 $(OUT)/gradchecks: $(GRAD_SRC:%.cpp=$(OBJ)/%.o) $(OUT)/tests_list $(SHARED)
 $(OUT)/test_mpi/tests: $(call of,$(MPI_TESTS))

@@ -90,7 +90,7 @@ struct Disturbed {
 }  // namespace
 
 #ifdef __linux__
-TEST_CASE("disturbed run: killed at any moment, it goes on to the same files", "[models][run][bits]") {
+TEST_CASE("disturbed run: killed at any moment, it goes on to the same files", "[models][run]") {
     for (const bool begun : {false, true}) {
         Disturbed run(begun);
         std::vector<Contents> left = {contents(run.path)};  // by a kill before each call
@@ -114,7 +114,7 @@ TEST_CASE("disturbed run: killed at any moment, it goes on to the same files", "
 }
 
 TEST_CASE("disturbed run: a call that fails, alone or with all later ones, ends it with the reason",
-          "[models][run][bits]") {
+          "[models][run]") {
     for (const bool begun : {false, true}) {
         Disturbed run(begun);
         int64_t calls = 0;
@@ -149,7 +149,7 @@ TEST_CASE("disturbed run: a call that fails, alone or with all later ones, ends 
 }
 
 // Until a run has locked its folder, the other one does the work; then that is refused, before every call.
-TEST_CASE("disturbed run: of two in one folder, one does the work", "[models][run][bits]") {
+TEST_CASE("disturbed run: of two in one folder, one does the work", "[models][run]") {
     const auto is_refusal = [](const std::string& error) {
         return contains(error, "another run is writing into this folder") ||
                contains(error, "there is a run in this folder already") ||
@@ -183,8 +183,7 @@ TEST_CASE("disturbed run: of two in one folder, one does the work", "[models][ru
 }
 #endif
 
-TEST_CASE("disturbed run: where memory is out, it ends, and goes on to the same files",
-          "[models][run][bits]") {
+TEST_CASE("disturbed run: where memory is out, it ends, and goes on to the same files", "[models][run]") {
     if (!counts_allocations())
         SKIP(kNotCounted);
     for (const bool begun : {false, true}) {
