@@ -5,7 +5,9 @@
 // Not asked about is what the C library does inside: fread's reads, printf's writes.
 #pragma once
 
-#ifdef __linux__
+#include "tests/calls.h"
+
+#ifdef PLAINGRAD_ASKS_ABOUT_CALLS
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,8 +21,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-
-#include "tests/calls.h"
 
 namespace plaingrad::tests {
 

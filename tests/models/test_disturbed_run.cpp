@@ -89,7 +89,7 @@ struct Disturbed {
 
 }  // namespace
 
-#ifdef __linux__
+#ifdef PLAINGRAD_ASKS_ABOUT_CALLS
 TEST_CASE("disturbed run: killed at any moment, it goes on to the same files", "[models][run]") {
     for (const bool begun : {false, true}) {
         Disturbed run(begun);

@@ -6,7 +6,9 @@
 
 // Most of the instrument's time goes into this reference. An fma gives the same number on any processor, but
 // without the instruction it is a slow function: so the loops are compiled for processors with it, too.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+// (Not with a sanitizer: the choice between the two is made before its memory is ready.)
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define PLAINGRAD_WITH_FMA [[gnu::target_clones("default", "arch=haswell")]]
 #else
 #define PLAINGRAD_WITH_FMA
