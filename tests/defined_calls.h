@@ -84,7 +84,7 @@ int open(const char* path, int flags, ...) {
     USUAL(int, open, (const char*, int, ...));
     va_list rest;
     va_start(rest, flags);
-    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
     va_end(rest);
     return plaingrad::tests::fails("open") ? -1 : usual(path, flags, mode);
 }
@@ -92,7 +92,7 @@ int openat(int folder, const char* path, int flags, ...) {
     USUAL(int, openat, (int, const char*, int, ...));
     va_list rest;
     va_start(rest, flags);
-    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
     va_end(rest);
     return plaingrad::tests::fails("openat") ? -1 : usual(folder, path, flags, mode);
 }

@@ -1,5 +1,5 @@
 # Tests, benchmarks and pages; a part of the Makefile, whose variables it uses.
-BENCH := bench $(addprefix bench-,against blocks generation loading microgpt multi30k peers plain staircase steps)
+BENCH := bench $(addprefix bench-,against blocks generation multi30k peers plain staircase steps)
 .PHONY: test test-long tests test-objects test-mpi fuzz fuzz-keep fuzzer exercise $(BENCH) curves chapters chapters-quick pictures traps test-hugging-face test-published
 
 MPI_TESTS  := $(call find,tests/mpi,test_*.cpp)
@@ -72,7 +72,7 @@ endif
 
 # Built where a test needs them.
 TESTED_APPS    := $(if $(filter tests/apps/%,$(TEST_SRC)),$(PROGRAMS) $(APPS_IN)/one_page)
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/bench_,training decoding attention profile blocks generation step_staircase microgpt))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/bench_,training decoding attention profile blocks generation step_staircase))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz|models/counting)|apps)' $(TEST_SRC))),$(PARTS) $(KIT))
 $(OUT)/tests: $(TEST_OBJ) $(OUT)/tests_list $(SHARED) $(TESTED_PARTS)

@@ -40,8 +40,6 @@ bench-generation)
     done
     ;;
 bench-steps) run step_staircase --python "$PYTHON" ;;
-bench-microgpt) run microgpt "$NAMES" --microgpt "$MICROGPT" --python "$PYTHON" ;;
-bench-loading) run loading ${FOLDER:+"$FOLDER"} ;;
 bench-multi30k) # if interrupted, it resumes at the next call
     saved=$OUT/multi30k
     if [ -e "$saved/last.safetensors" ]; then

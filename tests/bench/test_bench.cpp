@@ -261,28 +261,3 @@ TEST_CASE("bench_step_staircase: one training step, from scalars in Python to al
     }
     CHECK(bench("bench_step_staircase", {"--python", "false"}).status == 1);
 }
-
-// The names are ours, and the losses what microgpt.py printed for them; one is longer than its 16 positions.
-TEST_CASE("bench_microgpt: the losses of microgpt.py", "[bench]") {
-    if (!has_python())
-        SKIP("there is no python3");
-    const Folder folder;
-    const std::string names = folder.write("names.txt", "anna\nbob\ncarla\nmaximilianfriedrich\nemma\n");
-    const double losses[] = {2.7055, 2.4374, 2.6715, 2.6216, 2.5866, 2.0766, 1.8047, 1.9167, 1.6953, 1.7301,
-                             1.8525, 1.4579, 1.3634, 1.0394, 1.1906, 1.6375, 1.0142, 0.9981, 0.6902, 0.9906};
-    const Result result = bench("bench_microgpt", {names, "--csv"});
-    INFO(result.err);
-    REQUIRE(result.status == 0);
-    const Words lines = lines_of(result.out);
-    REQUIRE(lines.size() == 1000);
-    for (std::size_t step = 0; step < std::size(losses); ++step)
-        CHECK(std::stod(columns(lines[step])[1]) == Approx(losses[step]).margin(1.5e-4));
-
-    // A copy whose losses are others is an error.
-    const std::string copy = folder.write(
-        "copy.py",
-        "open('input.txt')\nprint('num params: 1')\nprint(*['step | loss 9.5'] * 1000, sep='\\r')\n");
-    const Result others = bench("bench_microgpt", {names, "--microgpt", copy});
-    CHECK(others.status == 1);
-    CHECK(contains(others.err, "the losses differ by"));
-}

@@ -6,7 +6,7 @@
 # usage: sh tests/tools/install_test.sh        CXX may be set
 # exit status: 77 if nothing could be compiled, as there is neither pkg-config nor CMake
 set -eu
-home=$(mktemp -d)
+home=$(mktemp -d /tmp/plaingrad.XXXXXX)  # a path without spaces, which a PREFIX needs
 trap 'rm -rf "$home"' EXIT
 trap 'exit 130' INT TERM HUP
 prefix=$home/to/prefix

@@ -6,9 +6,9 @@
 # PLAINGRAD_COMPILE, PLAINGRAD_LIB and PLAINGRAD_RUN are as `make test` sets them.
 set -eu
 lib=${PLAINGRAD_LIB:-build/libplaingrad.a}
-out=$(dirname "$lib")/readme
-mkdir -p "$out"
-rm -f "$out"/*
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+trap 'exit 130' INT TERM HUP
 
 awk -v out="$out" '
     /^```cpp$/  { if (!programs++) file = out "/readme.cpp"; next }  # what follows it are excerpts of examples

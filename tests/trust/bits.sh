@@ -61,7 +61,7 @@ for threads in 1 2 3 4 7 8 16; do
 done
 
 for isa in baseline avx2 avx512 avx512bf16 neon; do
-    if PLAINGRAD_ISA=$isa "$weights" batches 0 1 >/dev/null 2>"$work/err"; then
+    if PLAINGRAD_ISA=$isa "$weights" isa >/dev/null 2>"$work/err"; then
         compare "instruction set $isa" env PLAINGRAD_ISA=$isa "$weights"
         [ $isa = baseline ] || compare "instruction set $isa, wide" env PLAINGRAD_ISA=$isa "$weights" wide
     else
@@ -86,27 +86,6 @@ if [ -n "$two" ]; then
     compare "on one processor, 8 threads" env PLAINGRAD_THREADS=8 taskset -c "${two%,*}" "$weights" wide
 else
     skip "on one processor" "taskset is missing"
-fi
-
-# A container's quota: a third of one processor.
-quota() {
-    if [ -w /sys/fs/cgroup/cgroup.procs ] && grep -qw cpu /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
-        group=/sys/fs/cgroup/plaingrad_bits_$$
-        mkdir "$group" 2>/dev/null && echo '33000 100000' >"$group/cpu.max" 2>/dev/null
-    elif [ -d /sys/fs/cgroup/cpu ]; then
-        group=/sys/fs/cgroup/cpu/plaingrad_bits_$$
-        mkdir "$group" 2>/dev/null && echo 100000 >"$group/cpu.cfs_period_us" 2>/dev/null &&
-            echo 33000 >"$group/cpu.cfs_quota_us" 2>/dev/null
-    else
-        false
-    fi
-}
-if quota 2>/dev/null && (echo 0 >"$group/cgroup.procs") 2>/dev/null; then
-    # shellcheck disable=SC2016  # the inner shell expands it
-    compare "under a quota of a third of a processor" \
-        sh -c 'echo 0 >"$1/cgroup.procs" && shift && PLAINGRAD_THREADS=4 exec "$@"' sh "$group" "$weights" few
-else
-    skip "under a quota" "this user may make no group of processes (cgroup) here"
 fi
 
 # ---- other builds
@@ -168,12 +147,8 @@ else
 fi
 echo "figure bits.different $different $first"
 
-# ---- batches, and threads that wait
+# ---- threads that wait
 
-case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000 ;; esac
-"$weights" batches "$batches" "$seed" >"$work/batches" || { tail -n 3 "$work/batches"; exit 1; }
-cat "$work/batches"
-awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
 # On two processors, however many there are: the program keeps them busy itself.
 case $two in
 *,*)

@@ -4,16 +4,12 @@
 # line and column. What the compiler decides (`if constexpr`) has no sides, nor has an assertion, which must not fail;
 # and what only the compiler computes (consteval) never runs.
 #
-# usage: awk -v missing=FILE -f coverage.awk tests/trust/not_covered.txt READER_LIST OUTPUT
-# Reads: lines `path | text of the line | reason`, which are left out; paths of readers; llvm-cov's output.
+# usage: awk -v missing=FILE -f coverage.awk READER_LIST OUTPUT
+# Reads: paths of readers; llvm-cov's output.
 # Writes the figures, and to `missing` one line for each line and side that never ran.
 BEGIN { FS = "|" }
 function trimmed(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); return text }
 
-FILENAME ~ /not_covered\.txt$/ {
-    if ($0 !~ /^#/ && NF >= 3) left_out[trimmed($1) SUBSEP trimmed($2)] = 1
-    next
-}
 FILENAME ~ /readers\.txt$/ { is_reader[$0] = 1; next }
 
 /^\/.*:$/ { file = substr($0, length(root) + 2); sub(/:$/, "", file); files[++n_files] = file; next }
@@ -44,7 +40,6 @@ function tally(file, kind, is_covered,   room) {
 function miss(file, line, what) { print file ":" line ": " what ": " text[file, line] > missing }
 function percent(room, kind) { return all[room, kind] ? sprintf("%.2f", 100 * covered[room, kind] / all[room, kind]) : "nan" }
 function side(key, file, line, is_covered, what) {
-    if (!is_covered && (file SUBSEP text[file, line]) in left_out) { used[file, text[file, line]] = 1; return }
     tally(file, "branches", is_covered)
     if (!is_covered) miss(file, line, what)
 }
@@ -54,7 +49,6 @@ END {
         file = files[i]
         for (line = 1; line <= last[file]; ++line) {
             if (!((file, line) in has_line)) continue
-            if (!runs[file, line] && (file SUBSEP text[file, line]) in left_out) { used[file, text[file, line]] = 1; continue }
             tally(file, "lines", runs[file, line] > 0)
             if (!runs[file, line]) miss(file, line, "never run")
         }
@@ -67,14 +61,10 @@ END {
     for (i = 1; i <= n_files; ++i)
         printf "%6s %% of %4d lines, %6s %% of %4d branches  %s\n", percent(files[i], "lines"), all[files[i], "lines"],
             percent(files[i], "branches"), all[files[i], "branches"], files[i]
-    stale = 0
-    for (key in left_out)
-        if (!(key in used)) { split(key, at, SUBSEP); print "stale exclusion: " at[1] ": " at[2]; ++stale }
     printf "apps/kit: %s %% of %d lines, %s %% of %d branches (for information)\n", percent("apps", "lines"),
         all["apps", "lines"], percent("apps", "branches"), all["apps", "branches"]
     printf "figure coverage.lines %s of %d\n", percent("library", "lines"), all["library", "lines"]
     printf "figure coverage.branches %s of %d\n", percent("library", "branches"), all["library", "branches"]
     printf "figure coverage.reader_lines %s of %d\n", percent("readers", "lines"), all["readers", "lines"]
     printf "figure coverage.reader_branches %s of %d\n", percent("readers", "branches"), all["readers", "branches"]
-    printf "figure coverage.stale_exclusions %d\n", stale
 }

@@ -47,5 +47,4 @@ find nn/checkpoint models/hugging_face models/text/tokenizer models/saved.* mode
 # shellcheck disable=SC2086  # lists of words
 llvm-cov show -show-branches=count -show-instantiations=false -instr-profile $folder/all.profdata $folder/tests \
     $objects $sources >$folder/show.txt || exit 1
-awk -v root="$PWD" -v missing=$folder/missing.txt -f tests/trust/coverage.awk tests/trust/not_covered.txt \
-    $folder/readers.txt $folder/show.txt
+awk -v root="$PWD" -v missing=$folder/missing.txt -f tests/trust/coverage.awk $folder/readers.txt $folder/show.txt

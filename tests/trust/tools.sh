@@ -81,7 +81,7 @@ else
 fi
 
 # Valgrind knows no AVX-512. What the C++ library keeps until the end is still reachable, and no leak.
-memcheck="valgrind --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --log-file=$PWD/$logs/valgrind.%p"
+memcheck="valgrind --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --log-file=$logs/valgrind.%p"
 # watched <status> <text> <words...>: counts it as wrong if it ends with another status, or does not say this text, which
 # it comes to at its end. Valgrind's own status is 99. (That of a program that has not learned its task, as none does in
 # so few steps, is 1: it is also that of a failure, and only the text tells which.)

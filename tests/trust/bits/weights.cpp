@@ -5,7 +5,7 @@
 //     weights                   each model, 100 steps: a line `NAME HASH` for each
 //     weights few               one of each family, for ways that take long, such as emulators
 //     weights wide              three models that are wide enough for threads to share their work
-//     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
+//     weights isa               the instruction set
 //     weights busy              how much longer 8 threads take than 1 while two others keep the processors
 //
 // FLUSH=1: trains in a thread that flushes subnormals to zero, as after -ffast-math.
@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/inspect.h"
 #include "tests/models/small.h"
-#include "tests/trust/bits/batches.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -152,8 +152,8 @@ void print_busy() {
 
 int main(int argc, char** argv) try {
     const std::string what = argc > 1 ? argv[1] : "";
-    if (what == "batches" && argc == 4)
-        trust::print_batches(std::atoll(argv[2]), std::strtoull(argv[3], nullptr, 10));
+    if (what == "isa")
+        std::printf("%s\n", autograd::instruction_set());
     else if (what == "busy")
         print_busy();
     else
