@@ -7,7 +7,7 @@
 //   latency     An fma takes 4 cycles and a core starts two a cycle, so at least 8 of them must be
 //               independent, or the core waits. (With AVX2 a Vec is two registers: 4 Vecs would do.)
 //   loads       A core loads twice a cycle, so a tile needs no more loads than fmas: the squarer the
-//               tile, the fewer. 6 x 4: 10 for 24. AVX2's 6 x 1, in its own registers: 8 for 12.
+//               tile, the fewer. 6 x 4: 10 for 24. AVX2's 6 x 1 Vecs, 12 registers: 8 for 12.
 //   registers   c, one row of b and one number of a must fit, or every step writes to memory:
 //               6 x 4 takes 24 + 4 + 1 of 32, 6 x 1 takes 6 + 1 + 1 of 8.
 //

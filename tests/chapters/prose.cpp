@@ -49,7 +49,7 @@ void Prose::add(const std::string& line, int64_t number) {
     if (in_program_)
         return;
     static const std::regex no_prose(
-        R"(\]\([^)]*("[^"]*")?\)|<!--.*-->|§[0-9.]+|^#+ [0-9]+\.|^ *[0-9]+\. |)"
+        R"(\]\([^)]*("[^"]*")?\)|<!--.*-->|§[0-9.]+|^#+ [0-9]+\.|^ *[0-9]+\. |^\| [0-9]+ \||)"
         R"(https?://[^ )]*|(et al\.|& [A-Z][a-z]+|RFC) [0-9]{4}|[0-9]+ minutes)");
     for (const std::string& text : numbers_in(std::regex_replace(line, no_prose, " ")))
         found_.push_back({text, number});

@@ -1,6 +1,6 @@
 // `make curves`: the training losses that three tutorials print, beside ours.
 //
-// The models are the presets of models/config.h with PyTorch's default initialisation, as in the tutorials.
+// The models are the presets of models/presets.h with PyTorch's default initialisation, as in the tutorials.
 // Their random numbers cannot be reproduced, so losses agree up to the spread between seeds, which is shown.
 #include <algorithm>
 #include <cmath>

@@ -161,10 +161,10 @@ void print_exhibit(std::ostream& out, const Case& c) {
 // A list item of two lines: the mistake, and what one sees.
 void print_short(std::ostream& out, const Case& c) {
     const Trap& trap = c.trap;
-    const bool preset = trap.field("Options").starts_with("--preset");
+    const std::string options = shortened(trap.field("Options"));
     const std::string result = c.with.score.substr(0, c.with.score.find('/')) + " right" +
-                               (c.changes() ? "" : ", same loss") +
-                               (preset ? " with `" + shortened(trap.field("Options")) + "`" : "");
+                               (options.empty() ? "" : " with `" + options + "`") +
+                               (c.changes() ? "" : ", same loss");
     out << paragraph(join("- **[", capital(trap.field("Title")), "](", trap.name, ".patch).** ",
                           trap.field("Mistake"), "<br>"),
                      "  ")
@@ -199,7 +199,7 @@ void print_runs(std::ostream& out, const std::vector<Case>& cases) {
         out << "| `reverse_task" << (options.empty() ? "" : " ") << shortened(options) << "` | "
             << spoken(score) << " |\n";
     out << '\n'
-        << paragraph(join("Of these ", cases.size(), " mistakes, ", whole,
+        << paragraph(join("Of the museum's ", cases.size(), " mistakes, ", whole,
                           " leave all 2000 sequences right, and ", same,
                           " do not change a bit of the training."));
 }
