@@ -16,7 +16,8 @@ class Prose {
 public:
     // A line of the chapter. Of links only the text counts; a paper's year and sections ("Ba et al. 2016,
     // §3"), times to read or work ("40 minutes"), what stands in comments, and the numbers of a numbered
-    // list, heading or table do not. Nor do programs, what they print, and commands: all between ```WORD and ```.
+    // list, heading or table do not. Nor do programs, what they print, and commands: all between ```WORD and
+    // ```.
     void add(const std::string& line, int64_t number);
     // Text whose numbers are known to be right.
     void explain(const std::string& filled);
