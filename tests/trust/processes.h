@@ -1,6 +1,6 @@
 // Cases measured in several processes: one that crashes its process, by touching memory that it may not, is a
-// finding, and the others are still measured. (A worker that has lost 50 processes in this way
-// leaves out the rest of its cases.)
+// finding, and the others are still measured. (A worker that has lost 50 processes in this way leaves out the
+// rest of its cases.)
 #pragma once
 
 #include <sys/mman.h>

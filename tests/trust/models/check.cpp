@@ -1,5 +1,4 @@
 #include "tests/trust/models/check.h"
-#include "tests/nn/in_parts.h"
 
 #include <cmath>
 
@@ -10,6 +9,7 @@
 #include "models/saved.h"
 #include "tests/draw_config.h"
 #include "tests/models/steppers.h"
+#include "tests/nn/in_parts.h"
 
 namespace plaingrad::trust {
 
