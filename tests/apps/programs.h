@@ -13,28 +13,16 @@ inline std::string pairs() {
     for (std::size_t a = 0; a < 6; ++a)
         for (std::size_t b = 0; b < 6; ++b)
             for (std::size_t c = 0; c < 6; c += 2)
-                lines.append(en[a])
-                    .append(" ")
-                    .append(en[b])
-                    .append(c > 0 ? " " + en[c] : "")
-                    .append(".\t")
-                    .append(c > 0 ? de[c] + " " : "")
-                    .append(de[b])
-                    .append(" ")
-                    .append(de[a])
-                    .append(".\n");
+                lines += en[a] + " " + en[b] + (c > 0 ? " " + en[c] : "") + ".\t" +
+                         (c > 0 ? de[c] + " " : "") + de[b] + " " + de[a] + ".\n";
     return lines;
 }
 
 // For the first six lines: the first word of each pair, and the pair.
 inline std::string labels() {
     std::string lines;
-    std::istringstream all(pairs());
-    for (std::string line; std::getline(all, line);)
-        lines.append(line.substr(0, line.find(' ')))
-            .append("\t")
-            .append(line.substr(0, line.find('\t')))
-            .append("\n");
+    for (const std::string& line : lines_of(pairs()))
+        lines += line.substr(0, line.find(' ')) + "\t" + line.substr(0, line.find('\t')) + "\n";
     return lines;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
@@ -32,6 +33,15 @@ using Words = std::vector<std::string>;
 inline std::string environment(const char* name, const char* otherwise) {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+// Of a command as one types it: "train text.txt --save 'my run'".
+inline Words words_of(const std::string& command) {
+    Words words;
+    std::istringstream stream(command);
+    for (std::string word; stream >> std::quoted(word, '\'');)
+        words.push_back(word);
+    return words;
 }
 
 inline Words joined(Words words, const Words& more) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "apps/kit/text.h"
 #include "apps/programs/classify/classify.h"
 #include "tests/apps/run.h"
 #include "tests/apps/shown.h"
@@ -14,8 +15,6 @@ using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 namespace {
-
-Result ran(const Words& arguments, const With& with = {}) { return run("classify", arguments, with); }
 
 // Two labels, each told by one word; lines with a tab or without.
 std::string moods(int lines) {
@@ -33,11 +32,12 @@ std::string moods(int lines) {
     return text;
 }
 
-Words train(const std::string& file, const Words& more = {}) {
-    return joined({"train", file, "--epochs", "12", "--d-model", "32", "--batch", "8", "--lr", "0.005",
-                   "--dropout", "0.1"},
-                  more);
-}
+const std::string kTrain = "classify train data --epochs 12 --d-model 32 --batch 8 --lr 0.005 --dropout 0.1 ";
+
+// Texts to learn from.
+struct Given : Place {
+    explicit Given(const std::string& texts) { write("data", texts); }
+};
 
 }  // namespace
 
@@ -52,51 +52,49 @@ TEST_CASE("classify tells sentences that are worded differently", "[apps][classi
 }
 
 TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") {
-    const Folder folder;
-    const std::string data = folder.write("moods.tsv", moods(80)), model = folder / "m.safetensors";
-    const Result trained = must_run("classify", train(data, {"--save", model}));
+    const Given here(moods(80));
+    const Result trained = here.must(kTrain + "--save m");
     check_says(trained.out, {" of 8 texts\n"});
-    check_says(trained.err, {"72 texts to learn from, 8 held out; 2 labels\n", "saved " + model});
+    check_says(trained.err, {"72 texts to learn from, 8 held out; 2 labels\n", "saved m/model.safetensors"});
 
-    const std::string others =
-        folder.write("others.txt", "glad a lovely evening\r\nsad\tan awful evening\n\nsad so horrible\n");
-    const Result measured = must_run("classify", {"eval", model, others});
-    check_says(measured.out, {"accuracy 100.0 %: 3 of 3 texts\n"});
+    here.write("others", "glad a lovely evening\r\nsad\tan awful evening\n\nsad so horrible\n");
+    check_says(here.must("classify eval m others").out, {"accuracy 100.0 %: 3 of 3 texts\n"});
 
-    check_refusals("classify", {{{"predict", model, " "}, 2, "text 1 is empty"}});
-    const Result argument = must_run("classify", {"predict", model, "a lovely evening", "an AWFUL one"});
+    here.refuses({{"classify predict m ' '", 2, "text 1 is empty"}});
+    const Result argument = here.must("classify predict m 'a lovely evening' 'an AWFUL one'");
     CHECK(lines_of(argument.err).size() == 1);  // what it runs on
     const Words lines = lines_of(argument.out);
     REQUIRE(lines.size() == 2);
     CHECK((lines[0].starts_with("glad\tglad=0.") && lines[1].starts_with("sad\tsad=0.")));
     CHECK(number_after(lines[0], "\tglad=") + number_after(lines[0], "\tsad=") == Approx(1).margin(0.00011));
     // Through a pipe: the same answers, one line each.
-    const Result pipe = ran({"predict", model}, {.input = "\xef\xbb\xbf"
-                                                          "a lovely evening\r\n\nan AWFUL one"});
+    const Result pipe = here("classify predict m", {.input = "\xef\xbb\xbf"
+                                                             "a lovely evening\r\n\nan AWFUL one"});
     CHECK(pipe.out == lines[0] + "\n\n" + lines[1] + "\n");
     CHECK(lines_of(pipe.err).size() == 1);
-    check_lost_output("classify", {"predict", model, "hi"});
+    check_lost_output("classify", {"predict", "m", "hi"}, here.path);
 }
 
 TEST_CASE("classify holds out lines, a file, or nothing, never a whole label", "[apps][classify]") {
-    const Folder folder;
-    const std::string data = folder.write("moods.tsv", moods(40));
-    const auto held_out = [&](const std::string& file, const std::string& validation) {
-        return ran(train(file, {"--epochs", "1", "--validation", validation}));
+    const Given here(moods(40));
+    const auto held_out = [&](const std::string& validation, const std::string& texts = "") {
+        if (!texts.empty())
+            here.write("data", texts);
+        return here(kTrain + "--epochs 1 --validation " + validation);
     };
-    check_says(held_out(data, "13").out, {" of 13 texts\n"});
-    const std::string two = folder.write("two.tsv", "glad\tso lovely\nsad no\n");
-    check_says(held_out(data, two).out, {" of 2 texts\n"});
-    const Result nothing = held_out(data, "0");
+    check_says(held_out("13").out, {" of 13 texts\n"});
+    here.write("two", "glad\tso lovely\nsad no\n");
+    check_says(held_out("two").out, {" of 2 texts\n"});
+    const Result nothing = held_out("0");
     CHECK((nothing.status == 0 && nothing.out.empty()));
-    const Result lost = held_out(folder.write("none.tsv", "a\tx\na\ty\nb\tx\nb\ty\n"), "4");
+    const Result lost = held_out("4", "a\tx\na\ty\nb\tx\nb\ty\n");
     CHECK((lost.status == 0 ||
            contains(lost.err, "' are held out, under this label or another; hold out fewer")));
-    check_says(held_out(folder.write("four", "glad a\nglad b\nsad c\nsad d\n"), "3").err,
+    check_says(held_out("3", "glad a\nglad b\nsad c\nsad d\n").err,
                {"2 texts to learn from, 2 held out",
                 "only 2 of 3 lines can be held out: each label needs a text to learn from\n"});
-    const Words first = {"--d-model", "8", "--stop-after", "1", "--save", folder / "m"};
-    check_says(ran(train(folder.write("many.tsv", moods(5100)), first)).err,  // a tenth, or 500
+    here.write("data", moods(5100));
+    check_says(here(kTrain + "--d-model 8 --stop-after 1 --save m").err,  // a tenth, or 500
                {"4,600 texts to learn from, 500 held out; 2 labels\n"});
 }
 
@@ -153,15 +151,13 @@ Confusion matrix: a row for each true label, a column for what was predicted.
 }
 
 TEST_CASE("classify learns from each text once in an epoch", "[apps][classify]") {
-    const Folder folder;
     std::string texts;  // words that come once are known only by their parts, which are never dropped
     for (char c = 'a'; c < 'h'; ++c)
         texts += std::string(c % 2 == 0 ? "glad" : "sad") + "\t" + c + "x" + c + " y" + c + c + "\n";
+    const Given here(texts);
     // With a rate of 0 a text always has the same loss.
-    must_run("classify", train(folder.write("texts.tsv", texts),
-                               {"--epochs", "2", "--batch", "1", "--lr", "0", "--dropout", "0",
-                                "--validation", "0", "--save", folder / "m"}));
-    const Words rows = lines_of(content(folder / "m/log.csv"));
+    here.must(kTrain + "--epochs 2 --batch 1 --lr 0 --dropout 0 --validation 0 --save m");
+    const Words rows = lines_of(content(here / "m/log.csv"));
     REQUIRE(rows.size() == 1 + 2 * 7);
     std::vector<Words> epochs(2);
     for (std::size_t i = 0; i < 14; ++i)
@@ -174,11 +170,9 @@ TEST_CASE("classify learns from each text once in an epoch", "[apps][classify]")
 }
 
 TEST_CASE("classify --patience validates after each epoch, however many steps it has", "[apps][classify]") {
-    const Folder folder;
-    const std::string data = folder.write("moods.tsv", moods(44)), model = folder / "m";
-    must_run("classify",
-             train(data, {"--validation", "4", "--epochs", "3", "--patience", "9", "--save", model}));
-    const Words rows = lines_of(content(model + "/log.csv"));
+    const Given here(moods(44));
+    here.must(kTrain + "--validation 4 --epochs 3 --patience 9 --save m");
+    const Words rows = lines_of(content(here / "m/log.csv"));
     REQUIRE(rows.size() == 1 + 15);  // 40 texts in batches of 8
     for (std::size_t step = 1; step <= 15; ++step) {
         const std::string loss = fields(rows[step], ',').at(2);  // of validation
@@ -188,61 +182,54 @@ TEST_CASE("classify --patience validates after each epoch, however many steps it
 }
 
 TEST_CASE("classify: usually 15 passes over all texts, and at least 300 steps", "[apps][classify]") {
-    const Folder folder;
-    const std::string data = folder.write("moods.tsv", moods(30));
+    const Given here(moods(30));
     for (const auto& [batch, last] : {std::pair("1", "step 450/450  "), std::pair("30", "step 300/300  ")}) {
-        const Words words = {"--epochs", "0", "--batch", batch, "--d-model", "8", "--validation", "0"};
-        CHECK(losses(must_run("classify", train(data, words))).back().starts_with(last));
+        const Result r = here.must(kTrain + "--epochs 0 --d-model 8 --validation 0 --batch " + batch);
+        CHECK(losses(r).back().starts_with(last));
     }
 }
 
 TEST_CASE("a saved classifier is the one that was trained, whatever the options", "[apps][classify]") {
-    const Folder folder;
-    const std::string data = folder.write("d", moods(40));
+    const Given here(moods(40));
     // Some labels are wrong, and training is short, so that the model makes mistakes.
-    const std::string held_out =
-        folder.write("v", moods(40) + repeated("glad Such An AWFUL plan number 7\n", 9));
-    for (const Words& words : std::vector<Words>{{}, {"--keep-case", "--context", "3"}}) {
-        const std::string model = folder / ("m" + std::to_string(words.size()));
-        const Words more = {"--epochs", "1", "--validation", held_out, "--save", model};
-        const Result trained = must_run("classify", train(data, joined(more, words))),
-                     measured = must_run("classify", {"eval", model, held_out});
+    here.write("v", moods(40) + repeated("glad Such An AWFUL plan number 7\n", 9));
+    for (const std::string words : {"", "--keep-case --context 3 "}) {
+        const std::string model = "m" + std::to_string(words.size());
+        const Result trained = here.must(kTrain + words + "--epochs 1 --validation v --save " + model),
+                     measured = here.must("classify eval " + model + " v");
         CHECK(measured.out == trained.out);
         CHECK(contains(measured.err, "more than 3 words") == !words.empty());
-        const models::Labeller l = models::Labeller::load(model);
-        const std::vector<classify::Example> examples = classify::read_examples(held_out);
+        const models::Labeller l = models::Labeller::load(here / model);
+        const std::vector<classify::Example> examples = classify::read_examples(here / "v");
         std::vector<std::vector<int64_t>> counts(2, std::vector<int64_t>(2));
         for (const classify::Example& e : examples)
             ++counts[e.label == "sad"][l(e.text)[0].name == "sad"];
         CHECK(classify::evaluate(l, examples).counts == counts);
-        CHECK((ran({"predict", model, "a loveLY"}).out == ran({"predict", model, "a lovely"}).out) ==
-              words.empty());
+        const auto predicted = [&](const std::string& text) {
+            return here("classify predict " + model + text).out;
+        };
+        CHECK((predicted(" 'a loveLY'") == predicted(" 'a lovely'")) == words.empty());
     }
 }
 
 TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels", "[apps][classify]") {
-    const Folder folder;
-    const std::string label(40, 'x'), model = folder / "m";
+    const std::string label(40, 'x');
     std::string data;
     for (int i = 0; i < 12; ++i)
         data += "\x1b" + label + "\tcaf\xe9 cr\xc3\xa8me " + std::to_string(i) +
                 "\nété à Paris\tun deux trois quatre " + std::to_string(i) + "\n";
-    const Words words =
-        train(folder.write("d", data), {"--save", model, "--context", "4", "--validation", "6"});
-    const Result r = must_run("classify", words);
-    check_says(r.err, {"classify: " + (folder / "d") + ": bytes that are not text, read as U+FFFD: 12\n",
+    const Given here(data);
+    const Result r = here.must(kTrain + "--save m --context 4 --validation 6");
+    check_says(r.err, {"classify: data: bytes that are not text, read as U+FFFD: 12\n",
                        "texts of more than 4 words, read only that far: "});
     check_says(r.out, {"?xxxxxxxxxxx", "xxxxxxxxxxx…"});
     CHECK_FALSE(contains(r.out, "\x1b"));  // a label gives the terminal no command
     const Words lines = lines_of(r.out);
     REQUIRE(lines.size() > 6);
-    const auto columns = [](const std::string& line) {
-        return std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
-    };
-    CHECK((columns(lines[5]) == columns(lines[4]) && columns(lines[6]) == columns(lines[4])));
+    const std::size_t width = kit::columns(lines[4]);
+    CHECK((kit::columns(lines[5]) == width && kit::columns(lines[6]) == width));
     const Result p =
-        ran({"predict", model}, {.input = "caf\xe9 cr\xc3\xa8me\nun d\xffux trois quatre cinq\n"});
-    CHECK(p.status == 0);
+        here.must("classify predict m", {.input = "caf\xe9 cr\xc3\xa8me\nun d\xffux trois quatre cinq\n"});
     CHECK(lines_of(p.out).size() == 2);
     CHECK(p.out.starts_with("?" + label + "\t?" + label + "=0."));
     check_says(p.err, {"classify: standard input:1: bytes that are not text, read as U+FFFD: 1\n",
@@ -251,70 +238,66 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
 }
 
 TEST_CASE("classify refuses a wrong command line or file, and writes nothing", "[apps][classify]") {
-    const Folder folder;
-    const std::string model = folder / "m.safetensors", good = folder.write("good", moods(20));
-    const auto bad = [&](const std::string& text, const std::string& says) {
-        check_refusals("classify", {{train(folder.write("d", text), {"--save", model}), 1, says}});
-    };
-    bad("", ": the file is empty");
-    bad("\n  \n", "there is no line with a label and a text");
-    bad("a one\na two\n", "all lines have the label 'a'; there is nothing to tell apart");
-    bad("a one\nb two\na three\n", "d:2: the label 'b' has only this line");
-    bad("a one\nb\na three\n", "d:2: no text follows the label 'b'");
-    bad("a one\nb\t  \na three\n", "d:2: no text follows the label 'b'");
-    bad("a one\n\tb two\n", "d:2: there is no label before the tab");
-    const std::string mad = folder.write("v", "glad x\nmad y\n"), cannot = "this folder cannot be made",
-                      count = "--validation needs a whole number from 0 to 20: got '",
-                      two_labels = "v:2: the label 'mad' is not among those that were learned: glad, sad";
-    check_refusals("classify",
-                   {{train(good, {"--save", good}), 1, cannot},
-                    {train(good, {"--save", "/dev/full"}), 1, "/dev/full: " + cannot},
-                    {train(good, {"--save", model, "--validation", mad}), 1, two_labels},
-                    {{"learn"}, 2, "unknown command 'learn'; there are train, predict, eval, info"},
-                    {{"train"}, 2, "an argument is missing: FILE; ./apps/classify train --help shows"},
-                    {{"predict"}, 2, "missing: MODEL [TEXT...]"},
-                    {{"eval", "m"}, 2, "an argument is missing: MODEL FILE; ./apps/classify eval"},
-                    {train(good, {"--heads", "3"}), 2, "--d-model 32 must be a multiple of --heads 3"},
-                    {train(good, {"--validation", "21"}), 2, count + "21'"},
-                    {train(good, {"--validation", "-1"}), 2, count + "-1'"},
-                    {train(good, {"--validation", "0", "--patience", "1"}), 2,
-                     "--patience needs lines that are held out"}});
-    CHECK_FALSE(std::filesystem::exists(model));
-    CHECK(content(good) == moods(20));
+    const Given here(moods(20));
+    for (const auto& [text, says] :
+         {std::pair("", ": the file is empty"),
+          {"\n  \n", "there is no line with a label and a text"},
+          {"a one\na two\n", "all lines have the label 'a'; there is nothing to tell apart"},
+          {"a one\nb two\na three\n", "bad:2: the label 'b' has only this line"},
+          {"a one\nb\na three\n", "bad:2: no text follows the label 'b'"},
+          {"a one\nb\t  \na three\n", "bad:2: no text follows the label 'b'"},
+          {"a one\n\tb two\n", "bad:2: there is no label before the tab"}}) {
+        here.write("bad", text);
+        here.refuses({{"classify train bad --save m", 1, says}});
+    }
+    here.write("mad", "glad x\nmad y\n");
+    const std::string cannot = "this folder cannot be made",
+                      count = "--validation needs a whole number from 0 to 20: got '";
+    here.refuses({{kTrain + "--save data", 1, cannot},
+                  {kTrain + "--save /dev/full", 1, "/dev/full: " + cannot},
+                  {kTrain + "--save m --validation mad", 1,
+                   "mad:2: the label 'mad' is not among those that were learned: glad, sad"},
+                  {"classify learn", 2, "unknown command 'learn'; there are train, predict, eval, info"},
+                  {"classify train", 2, "an argument is missing: FILE; ./apps/classify train --help shows"},
+                  {"classify predict", 2, "missing: MODEL [TEXT...]"},
+                  {"classify eval m", 2, "an argument is missing: MODEL FILE; ./apps/classify eval"},
+                  {kTrain + "--heads 3", 2, "--d-model 32 must be a multiple of --heads 3"},
+                  {kTrain + "--validation 21", 2, count + "21'"},
+                  {kTrain + "--validation -1", 2, count + "-1'"},
+                  {kTrain + "--validation 0 --patience 1", 2, "--patience needs lines that are held out"}});
+    CHECK_FALSE(std::filesystem::exists(here / "m"));
+    CHECK(content(here / "data") == moods(20));
 }
 
-// tests/models/test_labeller.cpp has more of what may be wrong with a model.
+// tests/models/test_labeller.cpp has more of what may be wrong with a model; test_fine_tuning.cpp measures
+// labels that it does not have.
 TEST_CASE("classify refuses files that are not its models", "[apps][classify]") {
-    const Folder folder;
-    const std::string model = folder / "m", data = folder.write("d", moods(20));
-    must_run("classify", train(data, {"--save", model, "--epochs", "1"}));
-    const std::string bytes = content(model + "/model.safetensors");
-    std::filesystem::create_directory(folder / "closed");
-    std::filesystem::permissions(folder / "closed", std::filesystem::perms::none);
+    const Given here(moods(20));
+    here.must(kTrain + "--save m --epochs 1");
+    const std::string bytes = content(here / "m/model.safetensors");
+    here.write("cut", bytes.substr(0, bytes.size() - 5));
+    std::filesystem::create_directory(here / "closed");
+    std::filesystem::permissions(here / "closed", std::filesystem::perms::none);
     std::vector<std::pair<std::string, std::string>> table = {
-        {folder / "missing", "missing"},
-        {data, folder / "d"},
-        {folder.write("cut", bytes.substr(0, bytes.size() - 5)), folder / "cut"}};
+        {"missing", "missing"}, {"data", "data"}, {"cut", "cut"}};
     if (geteuid() != 0)  // who may read everything
-        table.emplace_back(folder / "closed", "closed/config.json: cannot be looked at: Permission denied");
+        table.emplace_back("closed", "closed/config.json: cannot be looked at: Permission denied");
     for (const auto& [file, says] : table)
-        check_refusals("classify", {{{"predict", file, "x"}, 1, says}, {{"eval", file, data}, 1, says}});
-    check_refusals("classify", {{{"eval", model, folder.write("v", "glad x\nmad y\n")},
-                                 1,
-                                 "v:2: the label 'mad' is not among those that were learned: glad, sad"}});
+        here.refuses(
+            {{"classify predict " + file + " x", 1, says}, {"classify eval " + file + " data", 1, says}});
 }
 
 TEST_CASE("classify answers each line before it reads the next one", "[apps][classify]") {
     if (!environment("PLAINGRAD_RUN", "").empty())
         SKIP("a shell does not start the emulator");
-    const Folder folder;
-    must_run("classify", train(folder.write("d", moods(20)), {"--save", folder / "m", "--epochs", "1"}));
+    const Given here(moods(20));
+    here.must(kTrain + "--save m --epochs 1");
     // The next line is written only when the answer to the last one has come through the pipe.
-    const std::string program = std::filesystem::absolute(apps()).string() + "/classify";
     const std::string script =
-        "cd '" + folder.path + "'; mkfifo in out; '" + program + "' predict m < in > out 2> err & cd '" +
-        folder.path + "'; exec 3> in 4< out; for i in 1 2 3; do echo text $i >&3; " +
+        "cd '" + here.path + "'; mkfifo in out; '" + std::filesystem::absolute(apps()).string() +
+        "/classify' predict m < in > out 2> err & cd '" + here.path + "'; exec 3> in 4< out; " +
+        "for i in 1 2 3; do echo text $i >&3; " +
         "timeout 60 sh -c 'read -r answer <&4 && echo \"$answer\"' || exit 1; done > answers";
     CHECK(std::system(script.c_str()) == 0);
-    CHECK(lines_of(content(folder / "answers")).size() == 3);
+    CHECK(lines_of(content(here / "answers")).size() == 3);
 }

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "apps/kit/picture.h"
+#include "apps/kit/text.h"
 #include "tests/apps/run.h"
 #include "tests/apps/terminal.h"
 
@@ -19,29 +20,20 @@ const Result& whole() {
 }
 
 Words names() {
-    const std::string help = run("explain", {"--help"}).out;
-    const std::size_t begin = help.find("Steps: ") + 7;
-    std::istringstream list(help.substr(begin, help.find('.', begin) - begin));
-    Words all;
-    for (std::string name; list >> name;)
-        all.push_back(name.ends_with(',') ? name.substr(0, name.size() - 1) : name);
-    return all;
+    std::string help = run("explain", {"--help"}).out;
+    help.erase(0, help.find("Steps: ") + 7);
+    help.erase(help.find('.'));
+    std::erase(help, ',');
+    return words_of(help);
 }
 
 // The pages of all steps; two empty lines are between them.
 Words pages(std::string text) {
     Words all;
-    for (std::size_t end = 0; end != std::string::npos;) {
-        end = text.find("\n\n\n");
-        all.push_back(text.substr(0, end) + (end == std::string::npos ? "" : "\n"));
-        text = end == std::string::npos ? "" : text.substr(end + 3);
-    }
+    for (std::size_t end; (end = text.find("\n\n\n")) != text.npos; text.erase(0, end + 3))
+        all.push_back(text.substr(0, end + 1));
+    all.push_back(text);
     return all;
-}
-
-std::size_t columns(const std::string& line) {
-    return static_cast<std::size_t>(
-        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -51,29 +43,7 @@ TEST_CASE("explain shows the numbers that every machine computes", "[apps][expla
     check_says(r.err, {" 614 parameters\n"});
     if (!fast_build())
         SKIP("in double precision they are others, and a slow build takes too long");
-    CHECK(r.out == R"(18/29  the decoder looks at the source                         [cross-attention]
-softmax(Q Kᵀ / √D), (H, T, S): Q from the decoder, K and V from the memory
-models/families/decoder.cpp:DecoderLayer                       Section 3.2.3
-
-      head 1: weights              head 2: weights
-          5      3      9              5      3      9
-<sos>  0.00.  0.00.  1.00#   <sos>  0.00.  0.01.  0.99#
-    9  0.08.  0.22:  0.70*       9  0.02.  0.67*  0.32:
-    3  0.99#  0.01.  0.00.       3  0.90#  0.09.  0.01.
-    5  1.00#  0.00.  0.00.       5  1.00#  0.00.  0.00.
-
-    row      must say    head 1 looks most at    head 2 looks most at
-    <sos>    place 3     place 3                 place 3
-    9        place 2     place 3                 place 2
-    3        place 1     place 1                 place 1
-
-Nobody told the heads where to look. Does the second row need its look at place
-2? Hide one thing at a time: p of its right answer is
-    0.9889 as it is
-    0.000000073 if this row cannot look at place 2
-    0.9889 if the encoder mixes place 2 into no other place
-Where p falls, the row needs what was hidden, be its weight large or small.
-)");
+    CHECK(contains(content("nn/README.md"), "```text\n" + r.out + "```\n"));
     for (const char* isa : {"baseline", "avx2"}) {
         const Result other = run("explain", {}, {.env = {std::string("PLAINGRAD_ISA=") + isa}});
         CHECK((other.out == whole().out || contains(other.err, "this processor can run")));
@@ -91,7 +61,7 @@ TEST_CASE("explain shows every step that its help names", "[apps][explain]") {
         CHECK(lines[0].ends_with("[" + all[i] + "]"));
         CHECK(lines.size() <= 23);  // with the line of keys, a terminal of 24
         for (const std::string& line : lines)
-            CHECK(columns(line) <= 80);
+            CHECK(kit::columns(line) <= 80);
     }
     CHECK_FALSE(contains(whole().out, "\033"));
     CHECK(run("explain", {"--step", all[8]}).out == shown[8]);
@@ -126,21 +96,22 @@ TEST_CASE("explain's gradient is the slope of the loss, and Adam's step lowers t
 }
 
 TEST_CASE("explain takes other digits and another seed", "[apps][explain]") {
-    const Result r = must_run("explain", {"7", "7", "0", "--step", "model", "--seed", "2"});
+    const Place here;
+    const Result r = here.must("explain 7 7 0 --step model --seed 2");
     check_says(r.out, {"It reads 7 7 0 and writes ", "held out; 7 7 0 was one of these."});
-    CHECK(r.out != run("explain", {"7", "7", "0", "--step", "model"}).out);
+    CHECK(r.out != here("explain 7 7 0 --step model").out);
 }
 
 namespace {
 
 // The pages of other digits, by name.
-std::map<std::string, std::string> pages_of(const Words& arguments) {
+std::map<std::string, std::string> pages_of(const std::string& arguments) {
     std::map<std::string, std::string> all;
-    for (const std::string& page : pages(must_run("explain", arguments).out)) {
+    for (const std::string& page : pages(must_run("explain", words_of(arguments)).out)) {
         const std::string first = lines_of(page)[0];
         all[first.substr(first.rfind('[') + 1, first.rfind(']') - first.rfind('[') - 1)] = page;
         for (const std::string& line : lines_of(page))
-            CHECK(columns(line) <= 80);
+            CHECK(kit::columns(line) <= 80);
     }
     return all;
 }
@@ -160,11 +131,8 @@ TEST_CASE("what explain says follows from the numbers of each sentence", "[apps]
     if (!fast_build())
         SKIP("a slow build takes too long");
     int rose = 0, falls = 0, looks = 0, mixes = 0;
-    for (const Words& arguments : std::vector<Words>{{"7", "7", "7"},
-                                                     {"0", "9", "0"},
-                                                     {"0", "6", "6", "--seed", "4"},
-                                                     {"5", "5", "4", "--seed", "3"},
-                                                     {"6", "1", "5", "--seed", "7"}}) {
+    for (const std::string arguments :
+         {"7 7 7", "0 9 0", "0 6 6 --seed 4", "5 5 4 --seed 3", "6 1 5 --seed 7"}) {
         CAPTURE(arguments);
         const auto all = pages_of(arguments);
         const std::string& page = all.at("cross-attention");

@@ -11,8 +11,6 @@ using namespace tests;
 
 namespace {
 
-Result classify(const Words& arguments, const With& with = {}) { return run("classify", arguments, with); }
-
 // Told by one word.
 std::string moods(int lines) {
     const Words things = {"day", "night", "the day", "a night ."};
@@ -23,31 +21,23 @@ std::string moods(int lines) {
     return text;
 }
 
-// A masked language model and a classifier, and texts to learn from.
-struct Berts {
+// A masked language model, a classifier, and texts to learn from.
+struct Berts : Place {
     Berts() {
-        write_bert<models::MaskedLanguageModel>(masked);
-        write_bert<models::Classifier>(classifier);
+        write_bert<models::MaskedLanguageModel>(*this / "masked");
+        write_bert<models::Classifier>(*this / "classifier");
+        write("texts", moods(40));
     }
-    Words train(const Words& more, const std::string& data = "", const std::string& from = "") const {
-        return joined({"train", data.empty() ? texts : data, "--from", from.empty() ? masked.path : from},
-                      more);
-    }
-    // The same until it has learned them.
-    Words tuned(const Words& more, const std::string& data = "", const std::string& from = "") const {
-        const Words words = {"--validation", data.empty() ? texts : data, "--lr", "0.003", "--epochs", "12"};
-        return train(joined(words, more), data, from);
-    }
-    Folder masked, classifier, all;
-    std::string texts = all.write("moods", moods(40));
 };
+
+// Until it has learned them.
+const std::string kTuned = "classify train texts --validation texts --lr 0.003 --epochs 12 ";
 
 }  // namespace
 
 TEST_CASE("classify predicts with a folder from Hugging Face", "[apps][classify][hugging_face]") {
-    const Berts berts;
-    const std::string& path = berts.classifier.path;
-    models::Labeller l = models::Labeller::load(path);
+    const Berts here;
+    models::Labeller l = models::Labeller::load(here / "classifier");
     const auto line_of = [&](const std::string& text) {
         const auto all = l(text);
         std::string line = all[0].name;
@@ -58,10 +48,11 @@ TEST_CASE("classify predicts with a folder from Hugging Face", "[apps][classify]
         }
         return line + "\n";
     };
-    const Result two = must_run("classify", {"predict", path, "a lovely day", "awful"});
+    const std::string predict = "classify predict classifier ";
+    const Result two = here.must(predict + "'a lovely day' awful");
     CHECK(two.out == line_of("a lovely day") + line_of("awful"));
     REQUIRE(lines_of(two.err).size() == 2);
-    CHECK(two.err.starts_with(path + ": BertForSequenceClassification\nclassify: "));  // what it runs on
+    CHECK(two.err.starts_with("classifier: BertForSequenceClassification\nclassify: "));  // what it runs on
 
     std::string input = "a day\tthe night\na day the night\n", wanted = line_of("a day\tthe night");
     wanted += line_of("a day the night");  // a pair, and a text alone
@@ -72,30 +63,26 @@ TEST_CASE("classify predicts with a folder from Hugging Face", "[apps][classify]
         input += i % 50 == 7 ? "\n" : text + "\n";
         wanted += i % 50 == 7 ? "\n" : line_of(text);
     }
-    CHECK(must_run("classify", {"predict", path}, {.input = input}).out == wanted);
+    CHECK(here.must(predict, {.input = input}).out == wanted);
 
     // What of a text it leaves out, and of the configuration.
-    const std::string ten = "a a a a a a a a a a";
-    CHECK_FALSE(contains(classify({"predict", path, ten}).err, "only that far"));
-    check_says(classify({"predict", path, ten + " day", ten + " night", ten}).err,
+    CHECK_FALSE(contains(here(predict + "'a a a a a a a a a a'").err, "only that far"));
+    check_says(here(predict + "'a a a a a a a a a a day' 'a a a a a a a a a a night' a").err,
                {"classify: texts of more than 12 tokens, read only that far: 2\n"});
-    std::string config = content(path + "/config.json");
-    put(path + "/config.json", config.insert(config.find('{') + 1, "\"colour\": \"red\", "));
-    check_says(classify({"predict", path, ten}).err, {"are ignored: \"colour\"\n"});
+    std::string config = content(here / "classifier/config.json");
+    here.write("classifier/config.json", config.insert(config.find('{') + 1, "\"colour\": \"red\", "));
+    check_says(here(predict + "a").err, {"are ignored: \"colour\"\n"});
 }
 
 TEST_CASE("classify measures a folder, and shows what it contains", "[apps][classify][hugging_face]") {
-    const Berts berts;
-    const std::string& path = berts.classifier.path;
-    const std::string right = models::Labeller::load(path)("a day")[0].name,
-                      wrong = right == "sad" ? "glad" : "sad",
-                      data = berts.all.write("e.tsv", right + "\ta day\n" + wrong + "\ta day\n");
-    check_says(must_run("classify", {"eval", path, data}).out, {"accuracy 50.0 %: 1 of 2 texts\n"});
-    check_refusals("classify",
-                   {{{"eval", path, berts.all.write("mad.tsv", "mad\ta day\n")},
-                     1,
-                     "mad.tsv:1: the label 'mad' is not among those that were learned: sad, glad,"}});
-    check_says(must_run("classify", {"info", path}).out,
+    const Berts here;
+    const std::string path = here / "classifier", right = models::Labeller::load(path)("a day")[0].name,
+                      wrong = right == "sad" ? "glad" : "sad";
+    here.write("data", right + "\ta day\n" + wrong + "\ta day\n"), here.write("mad", "mad\ta day\n");
+    check_says(here.must("classify eval classifier data").out, {"accuracy 50.0 %: 1 of 2 texts\n"});
+    here.refuses({{"classify eval classifier mad", 1,
+                   "mad:1: the label 'mad' is not among those that were learned: sad, glad,"}});
+    check_says(here.must("classify info classifier").out,
                {": bert\n", "layers: 2, 24 wide, feed-forward 40, 4 heads; at most 12 tokens\n",
                 "labels: sad, glad, in between\n"});
     const auto model = models::load_model<models::Classifier>(path);
@@ -103,136 +90,110 @@ TEST_CASE("classify measures a folder, and shows what it contains", "[apps][clas
     for (const models::Real broken : {Limits::quiet_NaN(), Limits::infinity()}) {
         models::Tensor(nn::parameters(model).back().tensor).mutable_data()[1] = broken;
         save(path, model, models::SavedModel(path).config);
-        for (const Words& words : {Words{"predict", path, "a day"}, Words{"eval", path, data}})
-            check_refusals("classify",
-                           {{words, 1, "a probability is not a number; the model's weights are broken"}});
+        for (const std::string words :
+             {"classify predict classifier 'a day'", "classify eval classifier data"})
+            here.refuses({{words, 1, "a probability is not a number; the model's weights are broken"}});
     }
 }
 
 TEST_CASE("classify refuses folders that it cannot use", "[apps][classify][hugging_face]") {
-    const Berts berts;
-    const Folder gpt2;
-    write_folder(gpt2);
-    const std::string& masked = berts.masked.path;
-    const std::string needed = "a classifier is needed: got BertForMaskedLM", all = berts.all.path;
-    check_refusals("classify",
-                   {{{"predict", masked, "a"}, 1, needed},
-                    {{"info", masked}, 1, needed},
-                    {berts.train({}, "", gpt2.path), 1, "a BERT is needed: got GPT2LMHeadModel"},
-                    {berts.train({}, "", all), 1, "there is no model in this folder: neither"},
-                    {berts.train({"--layers", "2"}), 2, "--layers is decided by the folder given to"},
-                    {berts.train({"--keep-case"}), 2, "--keep-case is decided by the folder"}});
-    for (const std::string name : {"config.json", "tokenizer_config.json"}) {
-        berts.all.write(name, "{}");
-        check_refusals("classify", {{berts.train({"--save", all}), 1, name + ": this belongs to a model"}});
-        CHECK(content(all + "/" + name) == "{}");
-        std::filesystem::remove(all + "/" + name);
-    }
-    std::string config = content(masked + "/config.json");
+    const Berts here;
+    write_folder(here / "gpt2");
+    std::filesystem::create_directory(here / "x");
+    const std::string needed = "a classifier is needed: got BertForMaskedLM", train = "classify train texts ";
+    here.refuses({{"classify predict masked a", 1, needed},
+                  {"classify info masked", 1, needed},
+                  {train + "--from gpt2", 1, "a BERT is needed: got GPT2LMHeadModel"},
+                  {train + "--from x", 1, "there is no model in this folder: neither"},
+                  {train + "--from masked --layers 2", 2, "--layers is decided by the folder given to"},
+                  {train + "--from masked --keep-case", 2, "--keep-case is decided by the folder"}});
+    std::string config = content(here / "masked/config.json");
     const std::size_t at = config.find("\"architectures\"");
-    put(masked + "/config.json", config.erase(at, config.find(']', at) + 2 - at));
-    check_refusals(
-        "classify",
-        {{{"predict", masked, "a"}, 1, needed + ", which is assumed where there is no \"architectures\""}});
-    std::filesystem::remove(masked + "/config.json");
-    check_refusals("classify", {{{"predict", masked, "a"},
-                                 1,
-                                 "there is no config.json beside it, which says what these tensors are"}});
+    here.write("masked/config.json", config.erase(at, config.find(']', at) + 2 - at));
+    here.refuses({{"classify predict masked a", 1,
+                   needed + ", which is assumed where there is no \"architectures\""}});
+    std::filesystem::remove(here / "masked/config.json");
+    here.refuses({{"classify predict masked a", 1,
+                   "there is no config.json beside it, which says what these tensors are"}});
     // Its own models have no pairs: a tab is a space.
-    must_run("classify", {"train", berts.texts, "--epochs", "1", "--validation", "0", "--save", all + "/m"});
-    CHECK(classify({"predict", all + "/m", "the\tday"}).out ==
-          classify({"predict", all + "/m", "the day"}).out);
+    here.must(train + "--epochs 1 --validation 0 --save m");
+    CHECK(here("classify predict m 'the\tday'").out == here("classify predict m 'the day'").out);
 }
 
 TEST_CASE("classify trains any BERT further, and writes it back", "[apps][classify][fine_tuning]") {
-    const Berts berts;
-    const Folder bare;
-    write_bert<models::TextEncoder>(bare);
-    for (const Folder* from : {&berts.masked, &bare, &berts.classifier}) {
-        const bool has_labels = from == &berts.classifier;
-        const std::string out = berts.all / std::filesystem::path(from->path).filename();
-        const Result r = must_run("classify", berts.tuned({"--save", out}, "", from->path));
+    const Berts here;
+    write_bert<models::TextEncoder>(here / "bare");
+    for (const std::string from : {"masked", "bare", "classifier"}) {
+        const bool has_labels = from == "classifier";
+        const std::string out = "of-" + from;
+        const Result r = here.must(kTuned + "--from " + from + " --save " + out);
         CHECK(contains(r.out, "accuracy 100.0 %: 40 of 40 texts\n"));
-        const models::Labeller l = models::Labeller::load(out);
+        const models::Labeller l = models::Labeller::load(here / out);
         CHECK(l.labels == (has_labels ? Words{"sad", "glad", "in between"} : Words{"glad", "sad"}));
         CHECK(l("a lovely day")[0].name == "glad");
-        CHECK(classify({"eval", out, berts.texts}).out == r.out);
-        CHECK(content(out + "/tokenizer.json") == models::text::Tokenizer::open(from->path).json());
-        CHECK(contains(content(out + "/config.json"), "\"BertForSequenceClassification\""));
-        check_says(classify({"info", out}).out, {"training: step 36, loss ", " --lr 0.003"});
+        CHECK(here("classify eval " + out + " texts").out == r.out);
+        CHECK(content(here / out + "/tokenizer.json") == models::text::Tokenizer::open(here / from).json());
+        CHECK(contains(content(here / out + "/config.json"), "\"BertForSequenceClassification\""));
+        check_says(here("classify info " + out).out, {"training: step 36, loss ", " --lr 0.003"});
         CHECK(contains(r.err, "its classifier has these labels, and is trained further") == has_labels);
     }
     // The same words on the other side: only the types tell the pairs.
-    const std::string pairs =
-        berts.all.write("pairs", repeated("glad\tlovely\tawful\nsad\tawful\tlovely\n", 30));
-    const Result r = must_run("classify", berts.tuned({"--save", berts.all / "of_pairs"}, pairs));
+    here.write("texts", repeated("glad\tlovely\tawful\nsad\tawful\tlovely\n", 30));
+    const Result r = here.must(kTuned + "--from masked --save of-pairs");
     CHECK(contains(r.out, "accuracy 100.0 %: 60 of 60 texts\n"));
-    CHECK(classify({"eval", berts.all / "of_pairs", pairs}).out == r.out);
+    CHECK(here("classify eval of-pairs texts").out == r.out);
 }
 
 TEST_CASE("classify --from: the usual settings of a BERT, and others", "[apps][classify][fine_tuning]") {
-    const Berts berts;
-    const auto losses_with = [&](const Words& more) {
-        return losses(must_run("classify", berts.train(joined({"--validation", "0"}, more))));
+    const Berts here;
+    const std::string train = "classify train texts --from masked ",
+                      bert = "--epochs 3 --batch 16 --lr 0.00005 --label-smoothing ";
+    const auto losses_with = [&](const std::string& more) {
+        return losses(here.must(train + "--validation 0 " + more));
     };
-    check_says(classify(berts.train({"--check"})).out,  // of token types, too
+    check_says(here(train + "--check").out,  // of token types, too
                {"ok   padding: changes no bit of the answers\n"});
-    const Words usual = losses_with({}), bert = {"--epochs", "3", "--batch", "16", "--lr", "0.00005"};
+    const Words usual = losses_with("");
     REQUIRE_FALSE(usual.empty());
     CHECK(usual.back().starts_with("step 9/9  "));  // 16 + 16 + 8 texts, three times
-    CHECK(usual == losses_with(joined(bert, {"--label-smoothing", "0"})));
-    CHECK(losses_with({"--lr", "0.001"}) != usual);
-    // The loss with smoothing is partly that of the right label, and partly the mean loss of all labels.
-    const auto first_loss = [&](const std::string& share) {
-        return number_after(losses_with(joined(bert, {"--label-smoothing", share})).at(0), "  loss ");
-    };
-    const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");
-    CHECK(std::abs(more - none) > 1e-4);
-    CHECK(half == Approx((none + more) / 2).margin(1e-5));
+    CHECK(usual == losses_with(bert + "0"));
+    CHECK(losses_with("--lr 0.001") != usual);
+    CHECK(losses_with(bert + "0.4").at(0) != usual.at(0));
 
-    const std::string data = berts.all.write("ab", "a\tthe day\nb\tthe night\na\ta day\nb\ta night\n");
-    const auto settings = [&](const std::string& to, const Words& words) {
-        const Words one = {"--epochs", "1", "--validation", "0", "--save", to};
-        check_says(classify(berts.train(joined(one, words), data, berts.classifier.path)).err,
-                   {"its classifier has other labels; a new one begins\n"});
-        return classify({"info", to}).out;
+    here.write("texts", "a\tthe day\nb\tthe night\na\ta day\nb\ta night\n");
+    const auto settings = [&](const std::string& lr) {
+        const std::string to = autograd::join("x", here.files());
+        check_says(
+            here("classify train texts --from classifier --epochs 1 --validation 0 --save " + to + lr).err,
+            {"its classifier has other labels; a new one begins\n"});
+        return here("classify info " + to).out;
     };
-    check_says(settings(berts.all / "given", {"--lr", "0.001"}),
-               {" --lr 0.001"});  // the default without --from
-    const std::string shown = settings(berts.all / "usual", {});
+    check_says(settings(" --lr 0.001"), {" --lr 0.001"});  // the default without --from
+    const std::string shown = settings("");
     CHECK((contains(shown, " --epochs 1") && !contains(shown, "--lr")));
 }
 
 TEST_CASE("classify --from: a run goes on with the same bits", "[apps][classify][fine_tuning]") {
-    const Berts berts;
-    const std::string whole = berts.all / "whole", parts = berts.all / "parts", there = berts.all / "there";
-    must_run("classify", berts.tuned({"--save", whole}));
-    const auto begin = [&] { must_run("classify", berts.tuned({"--save", parts, "--stop-after", "7"})); };
-    const auto check_same = [&](const Words& more) {
-        must_run("classify", joined({"train", "--resume", parts}, more));
-        for (const std::string name : {"/model.safetensors", "/config.json"})
-            CHECK(content(parts + name) == content(whole + name));
-    };
-    begin();
-    CHECK(classify({"predict", parts, "a day"}).status == 0);  // the checkpoint opens, too
-    check_same({});
-    std::filesystem::remove_all(parts);
-    begin();
-    std::filesystem::rename(berts.masked.path, there);
-    check_refusals("classify", {{{"train", "--resume", parts}, 1, "there is no such folder or file;"}});
-    check_same({"--from", there});
+    const Berts here;
+    here.must(kTuned + "--from masked --save whole");
+    here.must(kTuned + "--from masked --save parts --stop-after 7");
+    CHECK(here("classify predict parts 'a day'").status == 0);  // the checkpoint opens, too
+    here.must("classify train --resume parts --stop-after 1");
+    std::filesystem::rename(here / "masked", here / "there");
+    here.refuses({{"classify train --resume parts", 1, "there is no such folder or file;"}});
+    here.must("classify train --resume parts --from there");
+    for (const std::string name : {"/model.safetensors", "/config.json"})
+        CHECK(content(here / "parts" + name) == content(here / "whole" + name));
     std::string words = kBertWords;
-    put(there + "/vocab.txt", words.replace(words.find("lovely\nawful"), 12, "awful\nlovely"));
-    check_refusals("classify", {{{"train", "--resume", parts, "--from", there},
-                                 1,
-                                 "or with another tokenizer; it can only continue with the same"}});
+    here.write("there/vocab.txt", words.replace(words.find("lovely\nawful"), 12, "awful\nlovely"));
+    here.refuses({{"classify train --resume parts --from there", 1,
+                   "or with another tokenizer; it can only continue with the same"}});
 }
 
 TEST_CASE("classify --from: a text may name the token that pads", "[apps][classify][fine_tuning]") {
-    const Berts berts;
-    const std::string named = berts.all.write("named", "glad\ta [PAD] day\n" + moods(8));
-    must_run("classify", berts.train({"--epochs", "1", "--validation", berts.texts}, named));
+    const Berts here;
+    here.write("named", "glad\ta [PAD] day\n" + moods(8));
     // The page of --report shows the first held-out texts.
-    must_run("classify", berts.train({"--epochs", "1", "--validation", named, "--save", berts.all / "m",
-                                      "--report", berts.all / "m.html"}));
+    for (const std::string validation : {"texts", "named --save m --report m.html"})
+        here.must("classify train named --from masked --epochs 1 --validation " + validation);
 }

@@ -15,26 +15,22 @@ using models::Config;
 
 namespace {
 
-Result ran(const Words& arguments) { return run("generate", arguments); }
-
 // Learns in a moment, in every build.
-Words train(const std::string& file, const Words& more = {}) {
-    return joined({"train", file, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
-                   "--batch", "8", "--lr", "0.01", "--steps", "80"},
-                  more);
-}
+const std::string kSmall = " --layers 1 --heads 2 --d-model 16 --context 16 --batch 8 --lr 0.01 --steps 80 ";
+const std::string kTrain = "generate train text.txt" + kSmall;
 
-Result trained(const std::string& file, const Words& more = {}) {
-    return must_run("generate", train(file, more));
-}
+// A text to learn from.
+struct Given : Place {
+    explicit Given(const std::string& text) { write("text.txt", text); }
+    double score(const std::string& file) const {
+        return number_after((*this)("generate score run " + file + " --stride 16").out, file + ": ");
+    }
+};
 
 const std::string kOnce = repeated("once upon a time, ", 30);
 
-// Nats per token of what is held out, and of a file.
+// Nats per token of what is held out.
 double held_out(const Result& r) { return number_after(r.out, "held out, after: "); }
-double score(const std::string& model, const std::string& file) {
-    return number_after(ran({"score", model, file, "--stride", "16"}).out, file + ": ");
-}
 
 }  // namespace
 
@@ -46,97 +42,85 @@ TEST_CASE("generate without a model learns a built-in text, and continues it", "
 }
 
 TEST_CASE("generate train: a new model learns a text, continues it, and is measured", "[apps][generate]") {
-    const Folder folder;
     const std::string line = "der Bär\nißt 1 €!\n", text = repeated(line, 40);
-    const std::string file = folder.write("text.txt", "\xef\xbb\xbf" + text), model = folder / "run";
-    const Result r = trained(file, {"--save", model});
+    const Given here("\xef\xbb\xbf" + text);
+    const Result r = here.must(kTrain + "--save run");
     check_says(r.err, {"612 tokens to learn from, 68 held out; vocabulary 17\n",
-                       "saved " + model + "/model.safetensors, with the weights of step 80\n"});
+                       "saved run/model.safetensors, with the weights of step 80\n"});
     CHECK(held_out(r) < 0.3);
     CHECK(lines_of(r.out).size() == 1);  // no sample
-    check_says(ran({"info", model}).out, {"settings: --preset tiny --layers 1 --heads 2 --d-model 16 "});
+    check_says(here("generate info run").out, {"settings: --preset tiny --layers 1 --heads 2 --d-model 16 "});
 
-    const Words prompt = {model, "--prompt", "der B", "--tokens", "60"};
     // 5 + 60 characters, over four times the context.
     const std::string written = repeated(line, 3) + "der Bär\nißt 1 \n";
-    for (const Words& surely :
-         std::vector<Words>{{"--temperature", "0"}, {"--top-k", "1", "--seed", "5"}, {"--top-p", "0.000001"}})
-        CHECK(ran(joined(prompt, surely)).out == written);
-    CHECK(ran({model, "--prompt", "", "--tokens", "0"}).out == "\n");
-    CHECK(ran({model, "--prompt", "", "--tokens", "7", "--temperature", "0"}).out == "der Bär\n");
-    const auto sample = [&](const Words& more) {
-        return ran(joined({model, "--prompt", "", "--tokens", "50", "--temperature", "3"}, more)).out;
-    };
-    const std::string drawn = sample({"--seed", "3"});
-    CHECK(sample({"--seed", "3", "--threads", "2"}) == drawn);
-    CHECK(sample({"--seed", "4"}) != drawn);
-    CHECK(sample({"--seed", "3", "--temperature", "2"}) != drawn);
+    for (const std::string surely : {"--temperature 0", "--top-k 1 --seed 5", "--top-p 0.000001"})
+        CHECK(here("generate run --prompt 'der B' --tokens 60 " + surely).out == written);
+    const auto begins = [&](const std::string& more) { return here("generate run --prompt '' " + more).out; };
+    CHECK(begins("--tokens 0") == "\n");
+    CHECK(begins("--tokens 7 --temperature 0") == "der Bär\n");
+    const std::string hot = "--tokens 50 --temperature 3 ", drawn = begins(hot + "--seed 3");
+    CHECK(begins(hot + "--seed 3 --threads 2") == drawn);
+    CHECK(begins(hot + "--seed 4") != drawn);
+    CHECK(begins("--tokens 50 --temperature 2 --seed 3") != drawn);
+    // Whatever is drawn is a known character, and the text has no end.
+    const std::string long_text = begins("--temperature 1e9 --top-k 0 --tokens 300");
+    CHECK((long_text.size() >= 301 && !contains(long_text, "<")));
 
     // The held-out part, given as a file of its own, has the same loss, but for its first character.
-    const std::string last = folder.write("last.txt", text.substr(text.size() - 4 * 21));
-    check_says(ran({"score", model, last, "--stride", "16"}).out, {" over 68 tokens; "});
-    CHECK(score(model, last) == Approx(held_out(r)).margin(0.3));
+    here.write("last.txt", text.substr(text.size() - 4 * 21));
+    check_says(here("generate score run last.txt --stride 16").out, {" over 68 tokens; "});
+    CHECK(here.score("last.txt") == Approx(held_out(r)).margin(0.3));
     // Unknown characters are counted and left out.
-    check_says(ran({"score", model, folder.write("a.txt", "der Bär")}).out, {" over 7 tokens"});
-    const Result other = ran({"score", model, folder.write("b.txt", "dQer BérQ")});
+    here.write("a.txt", "der Bär"), here.write("b.txt", "dQer BérQ");
+    here.write("none.txt", "QQ"), here.write("empty.txt", "");
+    check_says(here("generate score run a.txt").out, {" over 7 tokens"});
+    const Result other = here("generate score run b.txt");
     check_says(other.out, {" over 6 tokens"});
     check_says(other.err, {"b.txt: characters that the model does not know, left out: 3\n"});
-    check_refusals(
-        "generate",
-        {{{"score", model, folder.write("none.txt", "QQ")}, 1, "none.txt: there is no text in this file"},
-         {{"score", model, folder.write("empty.txt", "")}, 1, "the file is empty"},
-         {{model, "--prompt", "a\xff"}, 1, "the prompt:1: byte 2 of this line is not UTF-8"},
-         {{model, "--prompt", "der Q"},
-          1,
-          "the prompt:1: character 5 of this line is \"Q\", which is not "}});
-    // Whatever is drawn is a known character, and the text has no end.
-    const Result hot =
-        ran({model, "--prompt", "", "--temperature", "1e9", "--top-k", "0", "--tokens", "300"});
-    CHECK((hot.status == 0 && hot.out.size() >= 301 && !contains(hot.out, "<")));
+    here.refuses({{"generate score run none.txt", 1, "none.txt: there is no text in this file"},
+                  {"generate score run empty.txt", 1, "the file is empty"},
+                  {"generate run --prompt a\xff", 1, "the prompt:1: byte 2 of this line is not UTF-8"},
+                  {"generate run --prompt 'der Q'", 1,
+                   "the prompt:1: character 5 of this line is \"Q\", which is not "}});
 
     // It can be trained further, as a folder from Hugging Face.
-    const Result further =
-        must_run("generate", {"train", model, file, "--lr", "0.01", "--save", folder / "more"});
+    const Result further = here.must("generate train run text.txt --lr 0.01 --save more");
     CHECK(held_out(further) < held_out(r));
-    check_says(ran({folder / "more", "--prompt", "der B", "--tokens", "3"}).out, {"der Bär\n"});
+    check_says(here("generate more --prompt 'der B' --tokens 3").out, {"der Bär\n"});
 }
 
 TEST_CASE("generate train: several files are one text, measured as a whole at the end", "[apps][generate]") {
-    const Folder folder;
-    const std::string a = folder.write("a", repeated("ab", 50)), b = folder.write("b", repeated("cd", 50));
-    check_says(trained(a, {b, "--steps", "2"}).err,
+    const Given here(repeated("ab", 50));
+    here.write("b", repeated("cd", 50));
+    check_says(here.must("generate train text.txt b" + kSmall + "--steps 2").err,
                {"180 tokens to learn from, 20 held out; vocabulary 8\n"});
     // While it trains, it measures only a part of so much.
-    const Result r = trained(folder.write("text.txt", repeated("abcdefghij", 17'000)), {"--steps", "1"});
+    here.write("text.txt", repeated("abcdefghij", 17'000));
+    const Result r = here.must(kTrain + "--steps 1");
     check_says(r.err, {", over 8,"});
     CHECK(lines_of(r.out)[0].ends_with(", over 16,999 tokens"));
 }
 
 TEST_CASE("generate train --config modern: resumed it has the same bits", "[apps][generate]") {
-    const Folder folder;
-    const std::string file = folder.write("text.txt", kOnce), whole = folder / "whole",
-                      parts = folder / "parts";
-    const Words modern = {"--config", "modern", "--heads", "4", "--dropout", "0.1", "--save"};
-    const Result r = trained(file, joined(modern, {whole}));
+    const Given here(kOnce);
+    const std::string modern = kTrain + "--config modern --heads 4 --dropout 0.1 --save ";
+    const Result r = here.must(modern + "whole");
     CHECK(held_out(r) < 1);
-    trained(file, joined(modern, {parts, "--stop-after", "30"}));
-    check_says(ran({"info", parts}).out, {"--config modern"});
-    CHECK(ran({"train", "--resume", parts, "--threads", "3"}).out == r.out);
-    CHECK(content(parts + "/model.safetensors") == content(whole + "/model.safetensors"));
+    here.must(modern + "parts --stop-after 30");
+    check_says(here("generate info parts").out, {"--config modern"});
+    CHECK(here("generate train --resume parts --threads 3").out == r.out);
+    CHECK(content(here / "parts/model.safetensors") == content(here / "whole/model.safetensors"));
 
-    CHECK(models::Writer::load(whole).model.config.block.n_kv_heads == 1);
-    const std::string last = parts + "/last.safetensors";
-    std::string bytes = content(last);
-    put(last, bytes.replace(bytes.find("--config=modern"), 15, "--config=modarn"));
-    check_refusals("generate", {{{"train", "--resume", parts},
-                                 1,
-                                 last + ": --config must begin with 2017, gpt2 or modern: got 'modarn"}});
+    CHECK(models::Writer::load(here / "whole").model.config.block.n_kv_heads == 1);
+    std::string bytes = content(here / "parts/last.safetensors");
+    here.write("parts/last.safetensors", bytes.replace(bytes.find("--config=modern"), 15, "--config=modarn"));
+    here.refuses({{"generate train --resume parts", 1,
+                   "parts/last.safetensors: --config must begin with 2017, gpt2 or modern: got 'modarn"}});
 }
 
 TEST_CASE("generate train: rows as long as the context are learned wherever they begin", "[apps][generate]") {
     // 80 steps of 8 pieces are less than a round of this text. The held-out part begins within a row.
-    const Folder folder;
-    const Result r = trained(folder.write("rows.txt", repeated("aaaaaaabbbbbbbb\n", 1000)));
+    const Result r = Given(repeated("aaaaaaabbbbbbbb\n", 1000)).must(kTrain);
     CHECK(held_out(r) < number_after(losses(r).back(), "loss ") + 0.2);
 }
 
@@ -150,51 +134,47 @@ TEST_CASE("generate: without a prompt, a text begins as a line does", "[apps][ge
 }
 
 TEST_CASE("generate train learns bytes", "[apps][generate]") {
-    const Folder folder;
-    const std::string piece = std::string("\0\xff\r\n\x80z", 6), model = folder / "run";
-    const std::string file = folder.write("data.bin", repeated(piece, 60));
-    check_refusals("generate",
-                   {{train(file), 1, file + ": there is a NUL byte in this file: it is not text"}});
-    check_says(trained(file, {"--bytes", "--save", model}).out, {", over 35 tokens\n"});
+    const Given here(repeated(std::string("\0\xff\r\n\x80z", 6), 60));
+    here.refuses({{kTrain, 1, "text.txt: there is a NUL byte in this file: it is not text"}});
+    check_says(here.must(kTrain + "--bytes --save run").out, {", over 35 tokens\n"});
     // What is no UTF-8 is written as U+FFFD.
     const std::string written("\0\xef\xbf\xbd\r\n\xef\xbf\xbdz", 10);
-    CHECK(ran({model, "--prompt", "z", "--tokens", "12", "--temperature", "0"}).out ==
-          "z" + written + written + "\n");
-    must_run("generate", {"score", model, folder.write("other.txt", "never seen")});
-    const Words one = {model, "--prompt", "ab", "--tokens", "1", "--seed", "3"};
-    CHECK(ran(joined(one, {"--n", "2"})).out.starts_with(ran(one).out + "---\nab"));
+    CHECK(here("generate run --prompt z --tokens 12 --temperature 0").out == "z" + written + written + "\n");
+    here.write("other.txt", "never seen");
+    here.must("generate score run other.txt");
+    const std::string one = "generate run --prompt ab --tokens 1 --seed 3";
+    CHECK(here(one + " --n 2").out.starts_with(here(one).out + "---\nab"));
     // Later files are read as bytes without being told so.
-    CHECK(ran({"score", model, file}).out == ran({"score", model, file, "--bytes"}).out);
-    check_says(must_run("generate", {"train", model, file, "--steps", "1", "--save", folder / "further"}).err,
+    CHECK(here("generate score run text.txt").out == here("generate score run text.txt --bytes").out);
+    check_says(here.must("generate train run text.txt --steps 1 --save further").err,
                {"324 tokens to learn from, 36 held out; "});
 }
 
 TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][generate]") {
-    const Folder folder;
     std::string text;
     for (const char* first : {"ba", "ki", "lo", "mu", "ne"})
         for (const char* second : {"ra", "ti", "so", "du", "fe"})
             if (std::string(first) + second != "muti")
                 text += std::string(first) + second + "\r\n\n";
-    const std::string file = folder.write("names.txt", text), model = folder / "run";
-    const Result r = trained(file, {"--lines", "--steps", "150", "--save", model});
+    const Given here(text);
+    const Result r = here.must(kTrain + "--lines --steps 150 --save run");
     check_says(r.err, {"22 lines to learn from, 2 held out; vocabulary 19\n"});
     check_says(r.out, {", over 10 tokens\n"});  // 4 characters and the end, twice
 
-    const Words drawn = lines_of(must_run("generate", {model, "--n", "40", "--temperature", "1.2"}).out);
+    const Words drawn = lines_of(here.must("generate run --n 40 --temperature 1.2").out);
     REQUIRE(drawn.size() == 40);
     const auto of_drawn = [&](const auto& is) { return std::count_if(drawn.begin(), drawn.end(), is); };
     CHECK(of_drawn([&](const std::string& line) { return !contains("\n" + text, "\n" + line + "\r\n"); }) >
           0);
     CHECK(of_drawn([](const std::string& line) { return line.size() == 4; }) > 30);
     CHECK(std::set<std::string>(drawn.begin(), drawn.end()).size() > 10);
-    for (const std::string& line : lines_of(ran({model, "--prompt", "ki", "--n", "3"}).out))
+    for (const std::string& line : lines_of(here("generate run --prompt ki --n 3").out))
         CHECK(line.starts_with("ki"));
 
     // Each line is a text, however many are read at once.
-    const Result measured = ran({"score", model, file});
+    const Result measured = here("generate score run text.txt");
     check_says(measured.out, {", over 120 tokens; "});
-    const models::Writer w = models::Writer::load(model);
+    const models::Writer w = models::Writer::load(here / "run");
     double sum = 0;
     for (const std::string& line : lines_of(text))
         if (line.size() > 1) {
@@ -205,21 +185,20 @@ TEST_CASE("generate train --lines learns lines, and invents new ones", "[apps][g
             const models::Tokens said(1, 5, ids);
             sum += 5 * static_cast<double>(w.model.loss(read, said, nn::Mode::eval()).item());
         }
-    CHECK(number_after(measured.out, file + ": ") == Approx(sum / 120).margin(6e-5));
+    CHECK(number_after(measured.out, "text.txt: ") == Approx(sum / 120).margin(6e-5));
     CHECK(lines_of(measured.err).size() == 1);
-    // Longer than the context: read in pieces.
-    const std::string longer = folder.write("longer.txt", text + repeated("ra", 8) + "\n");
-    check_says(ran({"score", model, longer}).out, {", over 137 tokens; "});
-    must_run("generate", {"train", model, longer, "--steps", "1", "--save", folder / "further"});
-    const std::string info = ran({"info", model}).out;
-    CHECK(info.starts_with(model + ": language model\nlayers: 1, 16 wide, feed-forward "));
+    const std::string info = here("generate info run").out;
+    CHECK(info.starts_with("run: language model\nlayers: 1, 16 wide, feed-forward "));
     check_says(info, {autograd::join("\nparameters: ", kit::grouped(nn::parameter_count(w.model)),
                                      ", products in float32\n")});
-    const std::string page = folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20));
-    check_refusals(
-        "generate",
-        {{{model, "--prompt", repeated("ra", 20)}, 1, "the prompt has 40 characters; the model takes 15"},
-         {train(page, {"--lines"}), 1, "the longest has 1500 characters; --context 1501 allows it"}});
+    // Longer than the context: read in pieces.
+    here.write("text.txt", text + repeated("ra", 8) + "\n");
+    check_says(here("generate score run text.txt").out, {", over 137 tokens; "});
+    here.must("generate train run text.txt --steps 1 --save further");
+    here.write("text.txt", repeated(repeated("word ", 300) + "\n", 20));
+    here.refuses({{"generate run --prompt " + repeated("ra", 20), 1,
+                   "the prompt has 40 characters; the model takes 15"},
+                  {kTrain + "--lines", 1, "the longest has 1500 characters; --context 1501 allows it"}});
 }
 
 TEST_CASE("generate train --lines: the longest line fits, and a tenth is held out", "[apps][generate]") {
@@ -241,94 +220,83 @@ TEST_CASE("generate train --lines: the longest line fits, and a tenth is held ou
 }
 
 TEST_CASE("generate train --lines selects the preset for names", "[apps][generate]") {
-    const Folder folder;
-    const std::string file =  // short lines are known by heart, though some begin alike
-        folder.write("names.txt", repeated("ann\nbo\ncy\ndan\neve\nflo\ngus\nhal\n", 20));
-    check_says(must_run("generate", {"train", file, "--lines", "--check"}).out,
-               {"ok   one batch by heart: loss "});
-    const auto first_loss = [&](const Words& more) {
-        const Words one = {"train", file, "--lines", "--steps", "1"};
-        return losses(must_run("generate", joined(one, more))).at(0);
+    // Short lines are known by heart, though some begin alike.
+    const Given here(repeated("ann\nbo\ncy\ndan\neve\nflo\ngus\nhal\n", 20));
+    check_says(here.must("generate train text.txt --lines --check").out, {"ok   one batch by heart: loss "});
+    const auto first_loss = [&](const std::string& preset) {
+        return losses(here.must("generate train text.txt --lines --steps 1" + preset)).at(0);
     };
-    const std::string usual = first_loss({});
-    CHECK(usual == first_loss({"--preset", "names"}));
-    CHECK(usual != first_loss({"--preset", "tiny"}));
+    const std::string usual = first_loss("");
+    CHECK(usual == first_loss(" --preset names"));
+    CHECK(usual != first_loss(" --preset tiny"));
 }
 
 TEST_CASE("generate train keeps the best model, and stops when its patience ends", "[apps][generate]") {
     // What the model learns from the first part is wrong for the last, so the loss there rises after a while.
-    const Folder folder;
-    const std::string file = folder.write("text.txt", repeated("abcd", 90) + repeated("dcba", 10)),
-                      model = folder / "run", page = folder / "page.html";
-    const Result r = trained(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4", "--save",
-                                    model, "--report", page});
-    check_says(content(page), {R"(["generate",0,[)"});  // written at the end of a run, whatever ends it
+    const Given here(repeated("abcd", 90) + repeated("dcba", 10));
+    const Result r =
+        here.must(kTrain + "--steps 5000 --validate-every 5 --patience 4 --save run --report page.html");
+    check_says(content(here / "page.html"), {R"(["generate",0,[)"});  // written however the run ends
     check_says(r.err, {"(not better)"});
     CHECK_FALSE(contains(r.err, "step 5000"));
-    CHECK(score(model, folder.write("last.txt", repeated("dcba", 10))) == Approx(held_out(r)).margin(0.1));
-    check_says(ran({"train", "--resume", model}).err,
+    here.write("last.txt", repeated("dcba", 10));
+    CHECK(here.score("last.txt") == Approx(held_out(r)).margin(0.1));
+    check_says(here("generate train --resume run").err,
                {"; its steps or its --patience ended it, so a longer run must be a new one\n"});
 }
 
-TEST_CASE("generate train saves when it is interrupted", "[apps][generate]") {
-    const Folder folder;
-    const std::string file = folder.write("text.txt", kOnce), model = folder / "run";
-    const auto interrupted = [&](const Words& more, const std::string& after, const std::string& says) {
-        Running training("generate", train(file, joined({"--steps", "100000000"}, more)));
-        REQUIRE(training.says(after));
-        training.interrupt();
-        const Result r = training.wait();
-        CHECK(r.status == 130);
-        CHECK(r.out.empty());
-        check_says(r.err, {says});
-        CHECK(r.err.ends_with("generate: interrupted\n"));
-        return r.err;
-    };
-    check_says(interrupted({"--save", model}, "step       100/", "saved after step "),
-               {"; continue with --resume " + model + "\n"});
-    must_run("generate", {model, "--prompt", "", "--tokens", "5"});
-    interrupted({}, "step         1/", "stopped; nothing was saved: there was no --save FOLDER\n");
+// test_runs.cpp interrupts runs that are saved.
+TEST_CASE("generate train says when it is interrupted that nothing is saved", "[apps][generate]") {
+    const Given here(kOnce);
+    Words words = words_of(kTrain + "--steps 100000000");
+    words.erase(words.begin());
+    Running training("generate", words, {.folder = here.path});
+    REQUIRE(training.says("step         1/"));
+    training.interrupt();
+    const Result r = training.wait();
+    CHECK((r.status == 130 && r.out.empty()));
+    CHECK(r.err.ends_with("stopped; nothing was saved: there was no --save FOLDER\ngenerate: interrupted\n"));
 }
 
 TEST_CASE("generate train says what is wrong with a text or a command line", "[apps][generate]") {
-    const Folder folder;
-    const std::string model = folder / "run", good = folder.write("good.txt", kOnce);
-    const auto wrong = [&](const std::string& text, const std::string& says, const Words& more = {}) {
-        const std::string file = folder.write("text.txt", text);
-        check_refusals("generate", {{train(file, joined({"--save", model}, more)), 1, file + says}});
-    };
-    wrong("", ": the file is empty");
-    wrong("\xef\xbb\xbf", ": this text consists of one character only");
-    wrong(repeated("a", 100), ": this text consists of one character only");
-    wrong("short", ": a text of 5 tokens; at least 20 are needed");
-    wrong("a\nb\nc", ": a text of 3 lines; at least 20 are needed", {"--lines"});
-    for (const Words& lines : {Words{}, Words{"--lines"}})
-        wrong("good\nba\xff\n", ":2: byte 3 of this line is not UTF-8", lines);
+    const Given here("");
+    const std::string train = kTrain + "--save run ";
+    for (const auto& [text, says, more] :
+         {std::tuple(std::string(), ": the file is empty", ""),
+          {"\xef\xbb\xbf", ": this text consists of one character only", ""},
+          {repeated("a", 100), ": this text consists of one character only", ""},
+          {"short", ": a text of 5 tokens; at least 20 are needed", ""},
+          {"a\nb\nc", ": a text of 3 lines; at least 20 are needed", "--lines"},
+          {"good\nba\xff\n", ":2: byte 3 of this line is not UTF-8", ""},
+          {"good\nba\xff\n", ":2: byte 3 of this line is not UTF-8", "--lines"}}) {
+        here.write("text.txt", text);
+        here.refuses({{train + more, 1, std::string("text.txt") + says}});
+    }
+    here.write("text.txt", kOnce);
     const std::string new_model = "a new model needs --layers and --context above 0",
-                      config = "--config must begin with 2017, gpt2 or modern: got '";
-    const auto command = [&](const Words& more) { return joined({"train", good}, more); };
-    check_refusals(
-        "generate",
-        {{train(folder / "none.txt", {"--save", model}), 1, "none.txt: cannot be opened: "},
-         {train(good, {"--save", good}), 1, "this folder cannot be made"},
-         {command({"--context", "600"}), 1, "; --context 600 needs more, because a tenth is held out"},
-         {{"train"}, 2, "an argument is missing: FILE..."},
-         {command({"--preset", "large"}), 2, "--preset must be one of tiny|small|names|further: got 'large'"},
-         {command({"--heads", "3"}), 2, "--d-model 128 must be a multiple of --heads 3"},
-         {command({"--config", "2016"}), 2, config + "2016'"},
-         {command({"--config", "modern2"}), 2, config + "modern2'"},
-         {command({"--config", "+rotary"}), 2, config + "+rotary'"},
-         {command({"--config", "2017+rotery"}), 2,
+                      config = "--config must begin with 2017, gpt2 or modern: got '",
+                      command = "generate train text.txt ";
+    here.refuses(
+        {{"generate train none.txt --save run", 1, "none.txt: cannot be opened: "},
+         {kTrain + "--save text.txt", 1, "this folder cannot be made"},
+         {command + "--context 600", 1, "; --context 600 needs more, because a tenth is held out"},
+         {"generate train", 2, "an argument is missing: FILE..."},
+         {command + "--preset large", 2, "--preset must be one of tiny|small|names|further: got 'large'"},
+         {command + "--heads 3", 2, "--d-model 128 must be a multiple of --heads 3"},
+         {command + "--config 2016", 2, config + "2016'"},
+         {command + "--config modern2", 2, config + "modern2'"},
+         {command + "--config +rotary", 2, config + "+rotary'"},
+         {command + "--config 2017+rotery", 2,
           "--config 2017+rotery: there is no change 'rotery'; did you mean rotary? there are pre-norm, "},
-         {command({"--config", "modern+"}), 2, "--config modern+: there is no change ''; there are "},
-         {command({"--config", "modern", "--d-model", "12"}), 2,
+         {command + "--config modern+", 2, "--config modern+: there is no change ''; there are "},
+         {command + "--config modern --d-model 12", 2,
           "--config modern: rotary positions turn pairs of numbers, so --d-model / --heads must be even: got "
           "12 / 4"},
-         {command({"--dropout", "1"}), 2, "--dropout needs a number from 0 to 0.99: got '1'"},
-         {command({"--context", "0"}), 2, new_model},
-         {command({"--layers", "0"}), 2, new_model},
-         {command({"--steps", "0"}), 2, "--steps needs "}});
-    CHECK_FALSE(std::filesystem::exists(model));
+         {command + "--dropout 1", 2, "--dropout needs a number from 0 to 0.99: got '1'"},
+         {command + "--context 0", 2, new_model},
+         {command + "--layers 0", 2, new_model},
+         {command + "--steps 0", 2, "--steps needs "}});
+    CHECK_FALSE(std::filesystem::exists(here / "run"));
 }
 
 TEST_CASE("generate train --config: the paper's layer, today's, and each change", "[apps][generate]") {

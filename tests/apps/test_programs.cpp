@@ -8,47 +8,42 @@
 using namespace plaingrad;  // NOLINT
 using namespace tests;
 
+// test_kit.cpp has what a help shows of its words and options.
 TEST_CASE("every program: its help names its words, options and examples", "[apps]") {
-    const std::vector<std::pair<Words, Words>> helps = {
-        {{"reverse_task"},
-         {"SYMBOL...", "--steps N", "--batch N", "--lr X", "--preset ", "--positions ", "--d-model N",
-          "--heads N", "--d-ff N", "--layers N", "--seed N", "--threads N", "training steps (1200)",
-          "\n  ./apps/reverse_task\n", "\n  ./apps/reverse_task 5 3 9\n", "Exit status: 0"}},
-        {{"toy_translate"},
-         {"SENTENCE...", "--pairs en-fr|en-es|FILE", "--preset ", "--epochs N", "--lr X", "--beam N", "--n N",
-          "--alpha X", "--seed N", "--threads N", "\n  ./apps/toy_translate\n",
-          "\n  ./apps/toy_translate --pairs en-es \"the cat is black\"\n      el gato es negro\n"}},
-        {{"tasks"},
-         {"TASK...", "--preset ours|published", "--steps N", "--seed N", "--threads N", "\n  ./apps/tasks\n",
-          "\n  ./apps/tasks copy add\n", "\n  ./apps/tasks sort --preset published\n",
-          "copy: ", "reverse: ", "sort: ", "add: ", "100.00 %", "5000/5000", "999/1000", "3900 steps of 128",
-          "here       the same", "Exit status: 0"}},
-        {{"explain"}, {"DIGIT DIGIT DIGIT", "--step NAME", "--interactive"}},
-        {{"fill"}, {"MODEL [TEXT...]", "  train ", "  new "}},
-        {{"report"}, {"RUN...", "--out FILE.html"}},
-        {{"classify"}, {"  train ", "  predict ", "  eval "}},
-        {{"classify", "train"}, {"FILE"}},
-        {{"classify", "predict"}, {"MODEL [TEXT...]"}},
-        {{"classify", "eval"}, {"MODEL FILE"}},
-        {{"generate"}, {"  train ", "  score ", "  new "}},
-        {{"generate", "train"}, {"FILE..."}},
-        {{"generate", "score"}, {"MODEL FILE..."}},
-        {{"generate", "new"}, {"FOLDER FILE..."}},
-        {{"translate"}, {"  train ", "  run ", "  score ", "  learn-bpe "}}};
-    for (const auto& [words, parts] : helps) {
-        const std::string name = words.size() == 1 ? words[0] : words[0] + " " + words[1];
-        const Words command(words.begin() + 1, words.end());
-        const Result r = must_run(words[0], joined(command, {"--help"}));
+    const Place here;
+    for (const auto& [name, parts] : std::vector<std::pair<std::string, Words>>{
+             {"reverse_task",
+              {"SYMBOL...", "--positions ", "training steps (1200)", "\n  ./apps/reverse_task 5 3 9\n",
+               "Exit status: 0"}},
+             {"toy_translate",
+              {"SENTENCE...", "--pairs en-fr|en-es|FILE",
+               "\n  ./apps/toy_translate --pairs en-es \"the cat is black\"\n      el gato es negro\n"}},
+             {"tasks",
+              {"TASK...", "--preset ours|published", "\n  ./apps/tasks copy add\n",
+               "copy: ", "reverse: ", "sort: ", "add: ", "100.00 %", "5000/5000", "999/1000",
+               "3900 steps of 128", "here       the same"}},
+             {"explain", {"DIGIT DIGIT DIGIT", "--step NAME", "--interactive"}},
+             {"fill", {"MODEL [TEXT...]", "  train ", "  new "}},
+             {"report", {"RUN...", "--out FILE.html"}},
+             {"classify", {"  train ", "  predict ", "  eval "}},
+             {"classify train", {"FILE"}},
+             {"classify predict", {"MODEL [TEXT...]"}},
+             {"classify eval", {"MODEL FILE"}},
+             {"generate", {"  train ", "  score ", "  new "}},
+             {"generate train", {"FILE..."}},
+             {"generate score", {"MODEL FILE..."}},
+             {"generate new", {"FOLDER FILE..."}},
+             {"translate", {"  train ", "  run ", "  score ", "  learn-bpe "}}}) {
+        const Result r = here.must(name + " --help");
         CHECK(r.err.empty());
         CHECK(r.out.starts_with(name + ": "));
         check_says(r.out, joined(parts, {"usage: ./apps/" + name + " ", "--help"}));
-        const Result wrong = run(words[0], joined(command, {"--nonsense"}));
-        check_refused(words[0], wrong, 2, "unknown option '--nonsense'");
-        CHECK(lines_of(wrong.err).size() == 1);
+        here.refuses({{name + " --nonsense", 2, "unknown option '--nonsense'"}});
+        CHECK(lines_of(here(name + " --nonsense").err).size() == 1);
     }
-    const std::string help = run("reverse_task", {"--help"}).out;
-    CHECK(run("reverse_task", {"-h"}).out == help);
-    CHECK(run("reverse_task", {"5", "--help", "--nonsense"}).out == help);
+    const std::string help = here("reverse_task --help").out;
+    CHECK(here("reverse_task -h").out == help);
+    CHECK(here("reverse_task 5 --help --nonsense").out == help);
 }
 
 TEST_CASE("a program prints its version, and its help names it as it was called", "[apps][kit]") {
@@ -64,47 +59,42 @@ TEST_CASE("a program prints its version, and its help names it as it was called"
 }
 
 TEST_CASE("programs say when their output cannot be written", "[apps]") {
-    const Words french = {"--preset", "blog", "--epochs", "60"};
+    const std::string french = "--preset blog --epochs 60";
     check_lost_output("reverse_task", {"--help"});
     check_lost_output("reverse_task", {"--steps", "3", "--batch", "8"});
-    check_lost_output("toy_translate", joined(french, {"thank you"}));
+    check_lost_output("toy_translate", words_of(french + " 'thank you'"));
     check_lost_output("explain", {});
     CHECK(run("tasks", {"sort", "--check"}, {.no_reader = true}).status == 128 + SIGPIPE);
     // Where nothing can be said about an error, its status still is.
     CHECK(run("tasks", {"--nonsense"}, {.out = "/dev/full", .err = "/dev/full"}).status == 2);
     // When nobody reads the answers, the program does not read the rest of the questions.
     const With many = {.input = repeated("thank you\n", 2'000'000), .no_reader = true};
-    CHECK(run("toy_translate", french, many).status == 128 + SIGPIPE);
+    CHECK(run("toy_translate", words_of(french), many).status == 128 + SIGPIPE);
 }
 
 TEST_CASE("every program that trains: results depend on the seed, not on the threads", "[apps]") {
-    const Texts texts;
-    const std::vector<Program> programs = {
-        {"toy_translate", 2, {"--preset", "blog", "--epochs", "2", "--pairs", texts.pairs_file, "one"}},
-        {"tasks", 4, {"sort", "--steps", "4"}},
-        {"classify", 6, {"train", texts.labelled, "--validation", "20", "--epochs", "2", "--d-model", "16"}},
-        {"generate",
-         20,
-         {"train", texts.text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
-          "--steps", "20", "--dropout", "0.1"}},
-        {"translate",
-         4,
-         {"train", texts.pairs_file, "--merges", "30", "--batch-tokens", "256", "--context", "32", "--layers",
-          "2", "--d-model", "32", "--d-ff", "64", "--steps", "4"}}};
-    for (const Program& p : programs) {
-        int64_t runs = 0;
-        const auto results = [&](const Words& more) {
-            const std::string to = texts.folder / autograd::join(p.name, ++runs);
-            const Result r = run(p.name, joined(p.train, joined({"--save", to}, more)));
+    const Place here;
+    here.write("pairs", pairs()), here.write("labelled", labels());
+    for (const std::string command : {
+             "toy_translate --preset blog --epochs 2 --pairs pairs one",
+             "tasks sort --steps 4",
+             "classify train labelled --validation 20 --epochs 2 --d-model 16",
+             "generate train pairs --layers 1 --heads 2 --d-model 16 --context 16 --steps 20 --dropout 0.1",
+             "translate train pairs --merges 30 --batch-tokens 256 --context 32 --layers 2 --d-model 32 "
+             "--d-ff 64 --steps 4",
+         }) {
+        INFO(command);
+        const auto results = [&](const std::string& more) {
+            const std::string to = autograd::join("run", here.files());
+            const Result r = here(command + more + " --save " + to);
             CHECK(r.status <= 1);  // 1: it has learned little
             REQUIRE_FALSE(losses(r).empty());
-            return (p.name == "tasks" ? "" : r.out) +  // which prints seconds
-                   without_times(content(to + "/log.csv")) + content(to + "/model.safetensors");
+            return (command.starts_with("tasks") ? "" : r.out) +  // which prints seconds
+                   without_times(content(here / to + "/log.csv")) + content(here / to + "/model.safetensors");
         };
-        INFO(p.name);
-        const std::string one = results({"--threads", "1"});
-        CHECK((results({"--threads", "3"}) == one));
-        CHECK((results({"--seed", "2"}) != one));
+        const std::string one = results(" --threads 1");
+        CHECK((results(" --threads 3") == one));
+        CHECK((results(" --seed 2") != one));
     }
 }
 
@@ -130,48 +120,41 @@ TEST_CASE("the examples of a help work as pasted, and print what it says", "[app
 
 TEST_CASE("wrong command lines end with one line", "[apps]") {
     const std::string one_to_max = "from 1 to 1000000000";
-    const std::vector<std::pair<std::string, std::vector<Refusal>>> table = {
-        {"reverse_task",
-         {{{"5", "16"}, 2, "a symbol needs a whole number from 0 to 15: got '16'"},
-          {Words(13, "7"), 2, "there are too many arguments: SYMBOL...; given: 7, 7"},
-          {{"--steps", "0"}, 2, "--steps needs a whole number of at least 1: got '0'"},
-          {{"--batch=0"}, 2, "--batch needs a whole number from 1 to 1048576: got '0'"},
-          {{"--lr", "2"}, 2, "--lr needs a number from 0 to 1: got '2'"},
-          {{"--seed", "-1"}, 2, "--seed needs a whole number of at least 0: got '-1'"},
-          {{"--threads", "1025"}, 2, "--threads needs a whole number from 1 to 1024: got '1025'"},
-          {{"--layers", "101"}, 2, "--layers needs a whole number from 1 to 100"},
-          {{"--preset", "x"}, 2, "--preset must be one of paper|article|notebook|blog|blog-scratch|"},
-          {{"--positions", "x"}, 2, "--positions must be one of sinusoidal|learned: got 'x'"},
-          {{"--heads", "3"}, 2, "--d-model 64 must be a multiple of --heads 3"},
-          {{"--d-model", "30"}, 2, "--d-model 30 must be a multiple of --heads 4"}}},
-        {"toy_translate",
-         {{{"--pairs", ""}, 2, "--pairs needs a value: en-fr|en-es|FILE"},  // not the built-in sentences
-          {{"--preset", "big"}, 2, "--preset must be one of paper|article|notebook|blog|blog-scratch|"},
-          {{"--epochs", "0"}, 2, "--epochs needs a whole number " + one_to_max + ": got '0'"},
-          {{"--lr", "two"}, 2, "--lr needs a number from 0 to 1: got 'two'"},
-          {{"--beam", "0"}, 2, "--beam needs a whole number from 1 to 1000: got '0'"},
-          {{"--n", "0"}, 2, "--n needs a whole number from 1 to 1000: got '0'"},
-          {{"--n", "4"}, 2, "--n 4 must not be larger than --beam 3"},
-          {{"--n=2", "--beam=1"}, 2, "--n 2 must not be larger than --beam 1"},
-          {{"--alpha", "-0.5"}, 2, "--alpha needs a number from 0 to 10: got '-0.5'"}}},
-        {"tasks",
-         {{{"multiply"}, 2, "unknown task 'multiply'; there are copy, reverse, sort, add"},
-          {{"copy", "", "--steps", "1"}, 2, "unknown task ''; there are copy, reverse, sort, add"},
-          {{"--preset", "mine"}, 2, "--preset must be one of ours|published: got 'mine'"},
-          {{"--steps", "-1"}, 2, "--steps needs a whole number from 0 to 1000000000: got '-1'"}}},
-        {"explain",
-         {{{"1", "2"}, 2, "three digits are needed: got 2"},
-          {{"1", "2", "3", "4"}, 2, "three digits are needed: got 4"},
-          {{"1", "2", "10"}, 2, "a digit needs a whole number from 0 to 9: got '10'"},
-          {{"--step", "atention"},
-           2,
-           "unknown step 'atention'; did you mean attention? there are model, tokens, "},
-          {{"--interactive"},
-           2,
-           "explain: --interactive turns pages by key: standard input and output must be a terminal"}}},
-        {"report", {{{}, 2, "an argument is missing: RUN..."}}}};
-    for (const auto& [program, refusals] : table)
-        check_refusals(program, refusals);
+    Place().refuses({
+        {"reverse_task 5 16", 2, "a symbol needs a whole number from 0 to 15: got '16'"},
+        {"reverse_task " + repeated("7 ", 13), 2, "there are too many arguments: SYMBOL...; given: 7, 7"},
+        {"reverse_task --steps 0", 2, "--steps needs a whole number of at least 1: got '0'"},
+        {"reverse_task --batch=0", 2, "--batch needs a whole number from 1 to 1048576: got '0'"},
+        {"reverse_task --lr 2", 2, "--lr needs a number from 0 to 1: got '2'"},
+        {"reverse_task --seed -1", 2, "--seed needs a whole number of at least 0: got '-1'"},
+        {"reverse_task --threads 1025", 2, "--threads needs a whole number from 1 to 1024: got '1025'"},
+        {"reverse_task --layers 101", 2, "--layers needs a whole number from 1 to 100"},
+        {"reverse_task --preset x", 2, "--preset must be one of paper|article|notebook|blog|blog-scratch|"},
+        {"reverse_task --positions x", 2, "--positions must be one of sinusoidal|learned: got 'x'"},
+        {"reverse_task --heads 3", 2, "--d-model 64 must be a multiple of --heads 3"},
+        {"reverse_task --d-model 30", 2, "--d-model 30 must be a multiple of --heads 4"},
+        {"toy_translate --pairs ''", 2, "--pairs needs a value: en-fr|en-es|FILE"},  // not the built-in ones
+        {"toy_translate --preset big", 2, "--preset must be one of paper|article|notebook|blog|"},
+        {"toy_translate --epochs 0", 2, "--epochs needs a whole number " + one_to_max + ": got '0'"},
+        {"toy_translate --lr two", 2, "--lr needs a number from 0 to 1: got 'two'"},
+        {"toy_translate --beam 0", 2, "--beam needs a whole number from 1 to 1000: got '0'"},
+        {"toy_translate --n 0", 2, "--n needs a whole number from 1 to 1000: got '0'"},
+        {"toy_translate --n 4", 2, "--n 4 must not be larger than --beam 3"},
+        {"toy_translate --n=2 --beam=1", 2, "--n 2 must not be larger than --beam 1"},
+        {"toy_translate --alpha -0.5", 2, "--alpha needs a number from 0 to 10: got '-0.5'"},
+        {"tasks multiply", 2, "unknown task 'multiply'; there are copy, reverse, sort, add"},
+        {"tasks copy '' --steps 1", 2, "unknown task ''; there are copy, reverse, sort, add"},
+        {"tasks --preset mine", 2, "--preset must be one of ours|published: got 'mine'"},
+        {"tasks --steps -1", 2, "--steps needs a whole number from 0 to 1000000000: got '-1'"},
+        {"explain 1 2", 2, "three digits are needed: got 2"},
+        {"explain 1 2 3 4", 2, "three digits are needed: got 4"},
+        {"explain 1 2 10", 2, "a digit needs a whole number from 0 to 9: got '10'"},
+        {"explain --step atention", 2,
+         "unknown step 'atention'; did you mean attention? there are model, tokens, "},
+        {"explain --interactive", 2,
+         "explain: --interactive turns pages by key: standard input and output must be a terminal"},
+        {"report", 2, "an argument is missing: RUN..."},
+    });
 }
 
 TEST_CASE("a wrong environment ends with one line", "[apps]") {
@@ -180,7 +163,7 @@ TEST_CASE("a wrong environment ends with one line", "[apps]") {
           {"PLAINGRAD_THREADS=0", "a whole number from 1 to 1024 is expected: got '0'"},
           {"PLAINGRAD_THREADS=x", "a whole number from 1 to 1024 is expected: got 'x'"},
           {"PLAINGRAD_THREADS=2000", "got '2000'"}})
-        check_refusals("reverse_task", {{{"--steps", "3"}, 1, says, {.env = {variable}}}});
+        Place().refuses({{"reverse_task --steps 3", 1, says, {.env = {variable}}}});
 }
 
 // tests/models/test_one_page.cpp compares its numbers.

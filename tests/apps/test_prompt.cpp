@@ -126,15 +126,14 @@ TEST_CASE("prompt: the conversation in apps/README.md is what toy_translate says
 
 TEST_CASE("prompt: generate reads the end of a text longer than the context", "[apps][prompt]") {
     NEEDS_TERMINAL();
-    const Folder folder;
-    const auto trained = [&](const std::string& text, const Words& more) {
-        const std::string name = std::to_string(folder.files());
-        must_run("generate", joined({"train", folder.write(name + ".txt", text), "--layers", "1", "--heads",
-                                     "1", "--save", folder / name},
-                                    more));
-        return folder / name;
+    const Place here;
+    const auto trained = [&](const std::string& text, const std::string& more) {
+        here.write("text", text);
+        const std::string model = std::to_string(here.files());
+        here.must("generate train text --layers 1 --heads 1 --save " + model + more);
+        return here / model;
     };
-    const std::string model = trained(repeated("abcd efgh\n", 200), {"--steps", "60", "--context", "16"});
+    const std::string model = trained(repeated("abcd efgh\n", 200), " --steps 60 --context 16");
     Talk writer("generate", {model, "--tokens", "6", "--temperature", "0"});
     check_says(writer.answer("ab☃"), {"character 3 of this line is \"☃\", which is not among the 10 "});
     CHECK(writer.answer("abc").starts_with("abcd efgh"));
@@ -150,13 +149,13 @@ TEST_CASE("prompt: generate reads the end of a text longer than the context", "[
     writer.ends(":quit\n");
 
     // What a model of bytes writes ends before the next prompt.
-    const Words bytes = {"--bytes", "--steps", "60", "--lr", "0.02", "--d-model", "16"};
-    Talk of_bytes("generate", {trained(std::string(600, 'a'), bytes), "--tokens", "4", "--temperature", "0"});
+    const std::string bytes = trained(std::string(600, 'a'), " --bytes --steps 60 --lr 0.02 --d-model 16");
+    Talk of_bytes("generate", {bytes, "--tokens", "4", "--temperature", "0"});
     check_says(of_bytes.answer("a"), {"aaaaa\n"});
     of_bytes.ends(":quit\n");
 
     // A model of a text without a line break has no character to begin with but its own; none is its end.
-    Talk no_break("generate", {trained(std::string(600, 'a') + "b", {"--steps", "1"})});
+    Talk no_break("generate", {trained(std::string(600, 'a') + "b", " --steps 1")});
     const Words two = lines_of(no_break.answer(":next"));
     REQUIRE(two.size() == 2);
     for (const std::string& line : two)

@@ -98,9 +98,9 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     CHECK_FALSE(std::filesystem::exists(pieces + "/report.html"));
     std::filesystem::remove(whole + "/report.jsonl");
     must_run("report", {whole});  // the log alone
-    check_refusals("report",
-                   {{{folder.path}, 1, "there is no run in this folder (no log.csv, no report.jsonl)"},
-                    {{whole, "--out", nowhere}, 1, nowhere}});
+    check_refused("report", run("report", {folder.path}), 1,
+                  "there is no run in this folder (no log.csv, no report.jsonl)");
+    check_refused("report", run("report", {whole, "--out", nowhere}), 1, nowhere);
     CHECK(reverse({"--report", nowhere}).status == 1);
 
     // A page is replaced by a new one; any other file stays, and nothing is trained in vain.
@@ -108,7 +108,7 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
         const std::string mine = folder.write("mine.html", text),
                           says = "mine.html: this file is there already, and it is no page about a run;";
         check_refused("reverse_task", reverse({"--report", mine, "--save", folder / "no"}), 1, says);
-        check_refusals("report", {{{whole, "--out", mine}, 1, says}});
+        check_refused("report", run("report", {whole, "--out", mine}), 1, says);
         CHECK(content(mine) == text);
         CHECK_FALSE(std::filesystem::exists(folder / "no"));
     }

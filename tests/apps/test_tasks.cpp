@@ -8,8 +8,6 @@ using namespace tests;
 
 namespace {
 
-Result tasks(const Words& arguments) { return run("tasks", arguments); }
-
 // The two sides of "  0 2 1  ->  0 1 2", for every line that contains `mark`, without spaces.
 std::vector<std::pair<std::string, std::string>> examples(const Result& result, const std::string& mark) {
     std::vector<std::pair<std::string, std::string>> all;
@@ -57,7 +55,7 @@ TEST_CASE("tasks reaches the published figures", "[apps][tasks][slow]") {
 }
 
 TEST_CASE("tasks trained too little ends with its table and status 1", "[apps][tasks]") {
-    const Result r = tasks({"--steps", "2"});
+    const Result r = run("tasks", {"--steps", "2"});
     CHECK(r.status == 1);
     CHECK(
         contains(r.err, "\ntasks: too few right answers: copy, reverse, sort, add; more --steps may help\n"));
@@ -76,13 +74,13 @@ TEST_CASE("tasks shows the published recipe beside its own", "[apps][tasks]") {
         "  published  5000/5000, karpathy (github.com/karpathy/minGPT, demo.ipynb)\n"
         "             3 layers, 3 heads, 48 wide, dropout 0.1; 2000 steps of 64, rate 0.0005\n";
     const std::string here = "  here       3 layers, 3 heads, 48 wide, dropout 0.1; 2 steps of 64, rate ";
-    CHECK(tasks({"sort", "--steps", "2"}).out.starts_with(published + here + "0.003\n"));
-    CHECK(tasks({"sort", "--steps", "2", "--preset", "published"})
-              .out.starts_with(published + here + "0.0005\n"));
+    const Place place;
+    CHECK(place("tasks sort --steps 2").out.starts_with(published + here + "0.003\n"));
+    CHECK(place("tasks sort --steps 2 --preset published").out.starts_with(published + here + "0.0005\n"));
 }
 
 TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
-    const Result r = tasks({"sort", "--steps=2", "reverse", "sort"});
+    const Result r = run("tasks", {"sort", "--steps=2", "reverse", "sort"});
     CHECK(r.status == 1);
     CHECK(r.out.find("\nreverse  ") < r.out.find("\nsort  "));
     CHECK((count_of("\nsort  ", r.out) == 1 && count_of("/10000 ", r.out) == 1));
@@ -90,19 +88,16 @@ TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
 }
 
 TEST_CASE("tasks saves, checks and shows one task", "[apps][tasks][check][page]") {
-    const Folder folder;
-    CHECK(contains(must_run("tasks", {"sort", "--check"}).out, "first loss"));
-    const std::string run = folder / "run", page = folder / "page.html";
-    const Words few = {"sort", "--steps", "4", "--stop-after", "2", "--save", run, "--report", page};
-    CHECK(tasks(few).err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
-    CHECK(std::filesystem::exists(page));
-    const Result rest = tasks({"--resume", run});
+    const Place here;
+    CHECK(contains(here.must("tasks sort --check").out, "first loss"));
+    CHECK(here("tasks sort --steps 4 --stop-after 2 --save run --report page.html")
+              .err.ends_with("stopped after step 2; continue with --resume run\n"));
+    CHECK(std::filesystem::exists(here / "page.html"));
+    const Result rest = here("tasks --resume run");
     CHECK(rest.status == 1);  // it learned little
     CHECK((contains(rest.out, "\nsort  ") && !contains(rest.out, "\ncopy  ")));
-    for (const Words& named : {Words{}, Words{"copy", "sort"}})
-        for (const Words& words :
-             std::vector<Words>{{"--save", folder / "new"}, {"--check"}, {"--report", page}})
-            check_refusals("tasks",
-                           {{joined(named, words), 2, "--save, --check and --report need one TASK"}});
-    CHECK_FALSE(std::filesystem::exists(folder / "new"));
+    for (const std::string named : {"", "copy sort"})
+        for (const std::string words : {" --save new", " --check", " --report page.html"})
+            here.refuses({{"tasks " + named + words, 2, "--save, --check and --report need one TASK"}});
+    CHECK_FALSE(std::filesystem::exists(here / "new"));
 }

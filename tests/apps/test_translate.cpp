@@ -3,41 +3,56 @@
 
 #include "models/text/tokenizer.h"
 #include "nn/checkpoint/utf8.h"
-#include "tests/apps/translator.h"
+#include "tests/apps/programs.h"
+#include "tests/apps/run.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
 
+namespace {
+
+// Texts to learn from, in the file "pairs".
+struct Given : Place {
+    explicit Given(const std::string& texts = pairs()) { write("pairs", texts); }
+};
+
+// A model of --preset tiny, and a smaller one where its size does not matter. Two epochs are 12 to 16 steps.
+const std::string kTiny =
+    "translate train pairs --merges 30 --batch-tokens 128 --context 32 --warmup 4 --steps 14 ";
+const std::string kTrain = kTiny + "--layers 2 --heads 2 --d-model 32 --d-ff 64 ";
+
+}  // namespace
+
 TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][translate][slow]") {
     if (!fast_build())
         SKIP("this build is too slow to learn in");
-    const Files f;
+    const Given here;
     const Result trained =
-        must_run("translate", f.train_tiny({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout",
-                                            "0.1", "--batch-tokens", "256", "--save", f.run}));
+        here.must(kTiny + "--steps 700 --lr 0.001 --warmup 100 --dropout 0.1 --batch-tokens 256 --save run");
     check_says(trained.err, {"vocabulary: ", "memory: weights "});
-    for (const char* name : {"last.safetensors", "model.safetensors"})
-        CHECK(!f.file("run", name).empty());
+    for (const char* name : {"run/last.safetensors", "run/model.safetensors"})
+        CHECK(!content(here / name).empty());
 
     const With input = {.input = "one two.\r\n\nsix five three."};
-    const Result r = must_run("translate", {"run", f.run}, input);
+    const Result r = here.must("translate run run", input);
     CHECK(r.out == "zwei eins.\n\ndrei fünf sechs.\n");
-    CHECK(translate({"run", f.run, f.folder.write("in.txt", input.input)}).out == r.out);
-    CHECK(translate({"run", f.run, "--batch", "1", "--beam", "2"}, input).out == r.out);
-    const Result best = translate({"run", f.run, "--n", "2"}, input);
+    here.write("in", input.input);
+    CHECK(here("translate run run in").out == r.out);
+    CHECK(here("translate run run --batch 1 --beam 2", input).out == r.out);
+    const Result best = here("translate run run --n 2", input);
     CHECK(best.out.starts_with("0 ||| zwei eins. ||| -"));
     CHECK(count_of("\n", best.out) == 5);
 
-    const Result score = must_run("translate", {"score", f.run, f.data});
+    const Result score = here.must("translate score run pairs");
     CHECK(score.out.starts_with("0."));
     check_says(score.out, {"BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 100.0 "});
-    check_says(translate({"info", f.run}).out,
+    check_says(here("translate info run").out,
                {"layers: 4 + 4, 128 wide, feed-forward 256, 4 heads; at most 32 tokens\n",
                 "text: raw, pieces of words, vocabulary "});
-    check_says(translate({"info", f.run + "/last.safetensors"}).out, {"training: step 700, epoch "});
+    check_says(here("translate info run/last.safetensors").out, {"training: step 700, epoch "});
 
     // After each translation its alignment: every word of it, in order, with existing words of the source.
-    const Result aligned = translate({"run", f.run, "--align"}, {.input = "one two.\nsix five three.\n"});
+    const Result aligned = here("translate run run --align", {.input = "one two.\nsix five three.\n"});
     CHECK(aligned.out == "zwei eins. ||| 1-0 0-1\ndrei fünf sechs. ||| 2-0 1-1 0-2\n");
 }
 
@@ -45,7 +60,6 @@ TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][sl
     if (!fast_build())
         SKIP("this build is too slow to learn in");
     // "call X" is "ruf X an", and each X is there once: too rare to be learned.
-    const Files f;
     std::string lines;
     for (int i = 0; i < 100; ++i) {
         std::string x;
@@ -53,37 +67,35 @@ TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][sl
         lines += autograd::join("call ", x, "\truf ", x, " an\n");
         lines += i % 2 ? "call me\truf mich an\n" : "call you\truf dich an\n";
     }
-    put(f.data, lines);
-    must_run("translate", f.train({"--min-count", "3", "--steps", "250", "--lr", "0.001", "--warmup", "50",
-                                   "--dropout", "0.1", "--batch-tokens", "512", "--save", f.run}));
+    const Given here(lines);
+    here.must(kTrain + "--min-count 3 --steps 250 --lr 0.001 --warmup 50 --dropout 0.1 --batch-tokens 512 " +
+              "--save run");
     // An unknown piece within a word belongs to that word.
-    CHECK_FALSE(contains(translate({"run", f.run, "--align"}, {.input = "call 猫猫猫 me\n"}).out, "3-"));
+    CHECK_FALSE(contains(here("translate run run --align", {.input = "call 猫猫猫 me\n"}).out, "3-"));
     const With input = {.input = "call me\ncall 猫\n"};
-    const Result copied = translate({"run", f.run}, input);
+    const Result copied = here("translate run run", input);
     CHECK(copied.out == "ruf mich an\nruf 猫 an\n");
     check_says(copied.err, {"has never seen 1 of ", "first '猫' in line 2"});
-    CHECK(translate({"run", f.run, "--unknown", "mark"}, input).out == "ruf mich an\nruf <unk> an\n");
-    const Result nothing = translate({"run", f.run}, {.input = "猫\n"});
+    CHECK(here("translate run run --unknown mark", input).out == "ruf mich an\nruf <unk> an\n");
+    const Result nothing = here("translate run run", {.input = "猫\n"});
     CHECK(nothing.status == 1);
     check_says(nothing.err, {"has never seen any of these characters"});
 }
 
 TEST_CASE("translate run: the score and the alignment of each line", "[apps][translate]") {
-    const Files f;
-    must_run("translate", f.train({"--save", f.run, "--stop-after", "1"}));
+    const Given here;
+    here.must(kTrain + "--save run --stop-after 1");
     std::string input;  // with --batch 1, it reads eight lines at once
     for (int i = 1; i <= 20; ++i)
         input += i == 12 ? repeated("one ", 50) + "\n" : i == 15 ? "猫\n" : "one two.\n";
-    const auto lines = [&](const Words& more) {
-        const Words words = joined({"run", f.run, "--batch", "1", "--beam", "1"}, more);
-        const Result r = must_run("translate", words, {.input = input});
+    const auto lines = [&](const std::string& more) {
+        const Result r = here.must("translate run run --batch 1 --beam 1 " + more, {.input = input});
         check_says(r.err, {":12: longer than 31 pieces: the rest is left out", "first '猫' in line 15"});
         REQUIRE(lines_of(r.out).size() == 20);
         return lines_of(r.out);
     };
-    const Words plain = lines({}), listed = lines({"--n", "1"}), scored = lines({"--scores"}),
-                aligned = lines({"--align"}), both = lines({"--n", "1", "--align"}),
-                all = lines({"--scores", "--align"});
+    const Words plain = lines(""), listed = lines("--n 1"), scored = lines("--scores"),
+                aligned = lines("--align"), both = lines("--n 1 --align"), all = lines("--scores --align");
     for (std::size_t i = 0; i < 20; ++i) {
         const std::string score = listed[i].substr(listed[i].rfind(" ||| ") + 5),
                           alignment = aligned[i].substr(aligned[i].rfind(" ||| "));
@@ -96,42 +108,39 @@ TEST_CASE("translate run: the score and the alignment of each line", "[apps][tra
 }
 
 TEST_CASE("translate score: text that is in tokens, and in lower case", "[apps][translate]") {
-    const Files f;
+    const Given here;
     for (const auto& [option, says] : {std::pair(std::string("--tokenized"), "\nBLEU4 = "),
                                        {"--lower-case", "BLEU|nrefs:1|case:lc|eff:no|tok:13a|"}}) {
-        const std::string run = f.folder / option;
-        must_run("translate", f.train({"--save", run, option, "--stop-after", "1"}));
-        const Result r = must_run("translate", {"score", run + "/last.safetensors", f.data, "--beam", "1"});
+        here.must(kTrain + option + " --stop-after 1 --save run" + option);
+        const Result r = here.must("translate score run" + option + "/last.safetensors pairs --beam 1");
         check_says(r.out, {says});
         CHECK(contains(r.out, "tok:13a") == (option == "--lower-case"));
     }
 }
 
 TEST_CASE("translate takes the merges of --codes, and keeps them", "[apps][translate]") {
-    const Files f;
-    const std::string file = f.folder.write("codes", "#version: 0.2\no n\nt w\n");
-    must_run("translate", f.train({"--codes", file, "--save", f.run, "--stop-after", "1"}));
-    const std::string kept = content(f.run + "/tokenizer.json");
-    CHECK(models::text::Tokenizer::open(f.run).pieces("two") == Words{"tw", "o</w>"});
-    std::filesystem::remove(file);
-    must_run("translate", {"train", "--resume", f.run, "--stop-after", "1"});
-    CHECK(content(f.run + "/tokenizer.json") == kept);
+    const Given here;
+    here.write("codes", "#version: 0.2\no n\nt w\n");
+    here.must(kTrain + "--codes codes --save run --stop-after 1");
+    const std::string kept = content(here / "run/tokenizer.json");
+    CHECK(models::text::Tokenizer::open(here / "run").pieces("two") == Words{"tw", "o</w>"});
+    std::filesystem::remove(here / "codes");
+    here.must("translate train --resume run --stop-after 1");
+    CHECK(content(here / "run/tokenizer.json") == kept);
 }
 
 TEST_CASE("translate --label-smoothing spreads so much of the target", "[apps][translate]") {
-    const Files f;
+    const Given here;
     const auto first_loss = [&](const std::string& share) {
-        const Words words = {"--label-smoothing", share, "--stop-after", "1", "--save", f.folder / share};
-        return number_after(losses(must_run("translate", f.train(words))).at(0), "  loss ");
+        const Result r = here.must(kTrain + "--stop-after 1 --save " + share + " --label-smoothing " + share);
+        return number_after(losses(r).at(0), "  loss ");
     };
     // Of the same answers: partly the loss of the right word, and partly the mean loss of all words.
     const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");
     CHECK(std::abs(more - none) > 1e-4);
     CHECK(half == Approx((none + more) / 2).margin(1e-5));
-    const auto checked = [&](const char* share) {
-        return translate(f.train({"--check", "--label-smoothing", share})).out;
-    };
-    const std::string plain = checked("0"), smooth = checked("0.5");
+    const std::string plain = here(kTrain + "--check --label-smoothing 0").out,
+                      smooth = here(kTrain + "--check --label-smoothing 0.5").out;
     const std::size_t trial = plain.find("learning rate: ");
     REQUIRE(trial != plain.npos);
     CHECK(plain.substr(0, trial) == smooth.substr(0, trial));
@@ -139,135 +148,112 @@ TEST_CASE("translate --label-smoothing spreads so much of the target", "[apps][t
 }
 
 TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]") {
-    const Folder folder;
-    const std::string text = folder.write("text", "low low low lower lowest newer newer\n"),
-                      few = folder.write("few", "ab ab ab\n"),
-                      many = folder.write("many", "xy xy xy xy xy\n"), one = folder.write("one", "a\xff\n"),
-                      two = folder.write("two", "\xff\xff\n"),
-                      replaced = ": bytes that are not text, read as U+FFFD: ";
-    CHECK(translate({"learn-bpe", "--merges", "2", text}).out == "#version: 0.2\nl o\nw e\n");
-    CHECK(translate({"learn-bpe", few, many}).out == "#version: 0.2\nx y</w>\na b</w>\n");
-    CHECK(translate({"learn-bpe", few, one, two}).err ==
-          "translate: " + one + replaced + "1\ntranslate: " + two + replaced + "2\n");
+    const Place here;
+    here.write("text", "low low low lower lowest newer newer\n");
+    here.write("few", "ab ab ab\n"), here.write("many", "xy xy xy xy xy\n");
+    here.write("one", "a\xff\n"), here.write("two", "\xff\xff\n");
+    CHECK(here("translate learn-bpe --merges 2 text").out == "#version: 0.2\nl o\nw e\n");
+    CHECK(here("translate learn-bpe few many").out == "#version: 0.2\nx y</w>\na b</w>\n");
+    CHECK(here("translate learn-bpe few one two").err ==
+          "translate: one: bytes that are not text, read as U+FFFD: 1\n"
+          "translate: two: bytes that are not text, read as U+FFFD: 2\n");
 }
 
 TEST_CASE("translate refuses a wrong command line or text, and leaves no trace", "[apps][translate]") {
-    const Files f;
-    const std::string en = f.folder.write("en", "a\nb\nc\n"), de = f.folder.write("de", "A\nB\n"),
-                      empty = f.folder.write("empty", ""), tiny = f.folder.write("tiny", "a b c\tb\n"),
-                      wide = f.folder.write("wide", std::string(2'000'000, 'a') + "\tb\n"),
-                      none = f.folder / "none";
+    const Given here;
+    here.write("en", "a\nb\nc\n"), here.write("de", "A\nB\n"), here.write("empty", "");
+    here.write("tiny", "a b c\tb\n"), here.write("wide", std::string(2'000'000, 'a') + "\tb\n");
     // Fills a batch of 16 million tokens.
-    const std::string large =
-        f.folder.write("large", repeated("a\tb\n", 2000) + repeated("a ", 16'000) + "\tb\n");
-    const auto train = [&](const Words& files, const Words& more = {}) {
-        return joined(joined({"train"}, files), joined({"--save", f.run}, more));
-    };
-    check_refusals(
-        "translate",
-        {{{}, 2, "a command is needed"},
-         {{"fly"}, 2, "unknown command 'fly'"},
-         {{"train"}, 2, "an argument is missing: SOURCE TARGET | TSV"},
-         {{"train", f.data}, 2, "--save FOLDER is missing"},
-         {{"train", "--resume", none}, 1, "there is no run in this folder"},
-         {train({en, de}), 1, "3 lines"},
-         {train({none}), 1, "none: "},
-         {train({f.folder.path}), 1, f.folder.path},
-         {train({empty}), 1, "empty"},
-         {train({wide}), 1, "wide:1: a line of 2000002 bytes"},
-         {{"train", f.data, "--save", en}, 1, en},
-         {train({f.data}, {"--context", "200", "--batch-tokens", "100"}), 2, "--context 200"},
-         {train({f.data}, {"--validation", "a,"}), 2, "--validation takes SOURCE,TARGET"},
-         {train({f.data}, {"--heads", "3"}), 2, "--d-model 128 must be a multiple of --heads 3"},
-         {train({f.data}, {"--min-count", "100000"}), 1, "the vocabulary is empty"},
-         {train({f.data},
-                {"--context", "16384", "--batch-tokens", "16384", "--layers", "1", "--d-model", "512"}),
-          1, "a table of positions that is larger than the model"},  // which could not be loaded again
-         {train({tiny}, {"--bytes", "--min-count", "2"}), 2, "not for --bytes"},
-         {train({tiny}, {"--bytes", "--codes", tiny}), 2, "not for --bytes"},
-         {train({tiny}, {"--context", "2"}), 1, "no pair is short enough; --context allows 2"},
-         {train({large}, {"--batch-tokens", "16777216", "--context", "16384"}), 1, ", but only "},
-         {{"run", f.data}, 1, f.data},
-         {{"run", f.folder.path}, 1, "there is no model in this folder: neither model.safetensors nor"},
-         {{"run", none, "--n", "5", "--beam", "4"}, 2, "--n 5 must not be larger than --beam 4"},
-         {{"run", none, "--n", "2", "--scores"}, 2, "--n prints the scores already"},
-         {{"learn-bpe", none}, 1, "none: "}});
-    CHECK(!std::filesystem::exists(f.run));
+    here.write("large", repeated("a\tb\n", 2000) + repeated("a ", 16'000) + "\tb\n");
+    const std::string train = "translate train --save x ";
+    here.refuses({{"translate", 2, "a command is needed"},
+                  {"translate fly", 2, "unknown command 'fly'"},
+                  {"translate train", 2, "an argument is missing: SOURCE TARGET | TSV"},
+                  {"translate train pairs", 2, "--save FOLDER is missing"},
+                  {"translate train --resume none", 1, "there is no run in this folder"},
+                  {train + "en de", 1, "3 lines"},
+                  {train + "none", 1, "none: "},
+                  {train + ".", 1, "."},
+                  {train + "empty", 1, "empty"},
+                  {train + "wide", 1, "wide:1: a line of 2000002 bytes"},
+                  {"translate train pairs --save en", 1, "en"},
+                  {train + "pairs --context 200 --batch-tokens 100", 2, "--context 200"},
+                  {train + "pairs --validation a,", 2, "--validation takes SOURCE,TARGET"},
+                  {train + "pairs --heads 3", 2, "--d-model 128 must be a multiple of --heads 3"},
+                  {train + "pairs --min-count 100000", 1, "the vocabulary is empty"},
+                  {train + "pairs --context 16384 --batch-tokens 16384 --layers 1 --d-model 512", 1,
+                   "a table of positions that is larger than the model"},  // which could not be loaded again
+                  {train + "tiny --bytes --min-count 2", 2, "not for --bytes"},
+                  {train + "tiny --bytes --codes tiny", 2, "not for --bytes"},
+                  {train + "tiny --context 2", 1, "no pair is short enough; --context allows 2"},
+                  {train + "large --batch-tokens 16777216 --context 16384", 1, ", but only "},
+                  {"translate run pairs", 1, "pairs"},
+                  {"translate run .", 1, "there is no model in this folder: neither model.safetensors nor"},
+                  {"translate run none --n 5 --beam 4", 2, "--n 5 must not be larger than --beam 4"},
+                  {"translate run none --n 2 --scores", 2, "--n prints the scores already"},
+                  {"translate learn-bpe none", 1, "none: "}});
+    CHECK(!std::filesystem::exists(here / "x"));
 }
 
+// test_runs.cpp has folders that another run writes into.
 TEST_CASE("translate: a run with other files or texts does not go on", "[apps][translate]") {
-    const Files f;
-    const auto resume_fails = [&](int status, const std::string& says, const Words& more = {}) {
-        check_refusals("translate", {{joined({"train", "--resume", f.run}, more), status, says}});
-    };
-    must_run("translate", f.train({"--save", f.run, "--stop-after", "2"}));
-    const std::string last = f.run + "/last.safetensors", before = content(last);
+    const Given here;
+    const std::string resume = "translate train --resume run";
+    here.must(kTrain + "--save run --stop-after 2");
+    const std::string last = "run/last.safetensors", before = content(here / last);
     for (const auto& [good, bad] : {std::pair(std::string("translate.epoch\":\"0"), "translate.epoch\":\"x"),
                                     {"--merges=30", "--mergez=30"}}) {
         std::string broken = before;
         REQUIRE(contains(broken, good));
-        put(last, broken.replace(broken.find(good), good.size(), bad));
-        resume_fails(1, last);
+        here.write(last, broken.replace(broken.find(good), good.size(), bad));
+        here.refuses({{resume, 1, last}});
     }
     for (const std::size_t length : {std::size_t{0}, before.size() - 1}) {
-        put(last, before.substr(0, length));
-        resume_fails(1, "last.safetensors");
-        check_refusals("translate", {{{"run", last}, 1, "last.safetensors"}});
+        here.write(last, before.substr(0, length));
+        here.refuses({{resume, 1, last}, {"translate run " + last, 1, last}});
     }
-    put(last, before);
-    check_refusals("translate", {{f.train({"--save", f.run}), 1, "there is a run in this folder already"}});
-    resume_fails(2, "--merges cannot be given again", {"--merges", "50"});
-    resume_fails(2, "--save cannot be given again", {"--save", f.folder / "other"});
-    put(f.data, pairs() + "one\teins\n");
-    resume_fails(1, "it can only continue with the same");
-    put(f.data, pairs());
-    CHECK(content(last) == before);
-    put(last + ".plaingrad-tmp", "half");  // a run that was killed while it wrote
-    must_run("translate", {"train", "--resume", f.run});
-    CHECK(!std::filesystem::exists(last + ".plaingrad-tmp"));
+    here.write(last, before);
+    here.refuses({{kTrain + "--save run", 1, "there is a run in this folder already"},
+                  {resume + " --merges 50", 2, "--merges cannot be given again"},
+                  {resume + " --save other", 2, "--save cannot be given again"}});
+    here.write("pairs", pairs() + "one\teins\n");
+    here.refuses({{resume, 1, "it can only continue with the same"}});
+    here.write("pairs", pairs());
+    CHECK(content(here / last) == before);
+    here.write(last + ".plaingrad-tmp", "half");  // a run that was killed while it wrote
+    here.must(resume);
+    CHECK(!std::filesystem::exists(here / last + ".plaingrad-tmp"));
 
     // The run has ended: the same model comes out again, or an error if its files have gone.
-    const std::string model = f.file("run", "model.safetensors");
+    const std::string model = content(here / "run/model.safetensors");
     CHECK_FALSE(model.empty());
-    check_says(must_run("translate", {"train", "--resume", f.run}).err,
-               {"this run has ended, after step 14: "});
-    CHECK(f.file("run", "model.safetensors") == model);
-    std::filesystem::remove(f.run + "/epoch-1.safetensors");
-    resume_fails(1, "epoch-1.safetensors");
-    CHECK(f.file("run", "model.safetensors") == model);
-
-    const std::string busy = f.folder / "busy";
-    Running run("translate", f.train({"--steps", "100000000", "--save", busy}));
-    REQUIRE(run.says("step         1/"));
-    check_refusals("translate",
-                   {{{"train", "--resume", busy}, 1, "another run is writing into this folder"}});
-    run.interrupt(SIGTERM);
-    CHECK(run.wait().status == 143);
+    check_says(here.must(resume).err, {"this run has ended, after step 14: "});
+    CHECK(content(here / "run/model.safetensors") == model);
+    std::filesystem::remove(here / "run/epoch-1.safetensors");
+    here.refuses({{resume, 1, "epoch-1.safetensors"}});
+    CHECK(content(here / "run/model.safetensors") == model);
 }
 
 TEST_CASE("translate with bytes reads any bytes, and writes one line for each line", "[apps][translate]") {
-    const Files f;
-    put(f.data, pairs() + "caf\xe9\tx\xff\n");
-    must_run("translate", f.train({"--save", f.run, "--bytes", "--merges", "0", "--steps", "1"}));
+    const Given here(pairs() + "caf\xe9\tx\xff\n");
+    here.must(kTrain + "--save run --bytes --merges 0 --steps 1");
     std::string input;
     for (int i = 0; i < 40; ++i)
         input += autograd::join("one \xe9 ", i, "\n");
-    const Result r = translate({"run", f.run, f.folder.write("input", input), "--beam", "1"});
+    here.write("input", input);
+    const Result r = here("translate run run input --beam 1");
     CHECK(count_of("\n", r.out) == 40);
-    CHECK(r.out == translate({"run", f.run, "--beam", "1", "--batch", "1"}, {.input = input}).out);
+    CHECK(r.out == here("translate run run --beam 1 --batch 1", {.input = input}).out);
     CHECK(r.out.find('\0') == std::string::npos);
     CHECK(count_of("\n", r.err) == 1);  // nothing is replaced, nothing unknown
 }
 
 TEST_CASE("translate checks the data first", "[apps][translate]") {
-    const Files f;
-    const std::string en = f.folder.write("a,b.en", "one two.\n"),
-                      de = f.folder.write("a,b.de", "zwei eins.\n");
-    put(f.data, pairs() + "\nonly\none two.\tzwei eins.\n");
-    check_refusals("translate",
-                   {{f.train({"--save", f.run, "--steps", "1"}), 1, "pairs.tsv:110"}});  // no tab
-    put(f.data, pairs() + "\none two.\tzwei eins.\n");
-    const Words one = {"--save", f.run, "--steps", "1", "--validation", en + "," + de};
-    check_says(must_run("translate", f.train(one)).err,
-               {"duplicate", en + ", " + de + ": 1 pair; pairs that are in the training data: 1"});
+    const Given here(pairs() + "\nonly\none two.\tzwei eins.\n");
+    here.write("a,b.en", "one two.\n"), here.write("a,b.de", "zwei eins.\n");
+    here.refuses({{kTrain + "--save run --steps 1", 1, "pairs:110"}});  // no tab
+    here.write("pairs", pairs() + "\none two.\tzwei eins.\n");
+    check_says(here.must(kTrain + "--save run --steps 1 --validation a,b.en,a,b.de").err,
+               {"duplicate", here / "a,b.en" + ", " + here / "a,b.de" +
+                                 ": 1 pair; pairs that are in the training data: 1"});
 }

@@ -16,15 +16,12 @@ struct Files {
     std::string data = folder.write("pairs.tsv", pairs());
     std::string run = folder / "run";
 
-    // Two epochs are 12 to 16 steps.
-    Words train_tiny(const Words& more = {}) const {
-        return joined({"train", data, "--merges", "30", "--batch-tokens", "128", "--context", "32",
-                       "--warmup", "4", "--steps", "14"},
-                      more);
-    }
-    // The same with a smaller model than that of --preset tiny, where its size does not matter.
+    // Two epochs are 12 to 16 steps. A small model, where its size does not matter.
     Words train(const Words& more = {}) const {
-        return joined(train_tiny({"--layers", "2", "--heads", "2", "--d-model", "32", "--d-ff", "64"}), more);
+        const Words small = words_of(
+            "--merges 30 --batch-tokens 128 --context 32 --warmup 4 --steps 14 --layers 2 --heads 2 "
+            "--d-model 32 --d-ff 64");
+        return joined(joined({"train", data}, small), more);
     }
     std::string file(const std::string& of, const std::string& name) const {
         return content((std::filesystem::path(folder.path) / of / name).string());

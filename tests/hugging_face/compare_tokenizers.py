@@ -1,6 +1,6 @@
 """Compares ids and decoded texts with those of Hugging Face's `tokenizers`, over many lines.
 
-    python3 tests/hugging_face/compare_tokenizers.py TOKENIZE [--text FILE]... [--kind NAME]... [--lines N] [--speed]
+    python3 tests/hugging_face/compare_tokenizers.py TOKENIZE [--text FILE]... [--kind NAME]... [--lines N]
         [--strange N] [--no-code-points] [--seed N] [--only N]
 
 TOKENIZE is tests/hugging_face/tokenize.cpp, compiled. Needs `tokenizers`. Lines come from the given files, from the
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 
 from tokenizers import Tokenizer, __version__
 
@@ -142,21 +141,6 @@ def compare_decoding(name, program, folder, rng, only=None):
     return wrong
 
 
-def speed(name, program, folder, text):
-    os.environ['TOKENIZERS_PARALLELISM'] = 'false'
-    reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
-    best = 1e9
-    for _ in range(3):
-        start = time.perf_counter()
-        count = len(reference.encode(text).ids)
-        best = min(best, time.perf_counter() - start)
-    out = subprocess.run([program, folder, 'speed'], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
-    mine = float(out.split()[0])
-    size = len(text.encode()) / 1e6
-    print(f'{name:20} ours {size / mine:6.2f} MB/s, tokenizers {size / best:6.2f} MB/s, ratio {best / mine:5.2f}, '
-          f'{count} ids', flush=True)
-
-
 def compare_learned(program, folder, training, lines, only=None):
     """What is learned here and written in the library's own schema, it opens with the same ids."""
     # No text has the names of reserved ids: here they are words like any other, which the library does not know.
@@ -176,7 +160,6 @@ def main():
     parser.add_argument('--lines', type=int, default=20000)
     parser.add_argument('--size', type=int, default=8000)
     parser.add_argument('--keep', help='the folder for the trained tokenizers')
-    parser.add_argument('--speed', action='store_true')
     parser.add_argument('--strange', type=int, default=6000)
     parser.add_argument('--no-code-points', action='store_true')
     parser.add_argument('--seed', type=int, default=1)
@@ -201,13 +184,10 @@ def main():
             path = os.path.join(folder, kind.__name__)
             if not os.path.exists(path + '/tokenizer.json'):
                 save(kind(training + ['the dog cat cats Straße'], args.size), path)
-            if args.speed:
-                speed(kind.__name__, args.program, path, '\n'.join(lines))
-            else:
-                wrong += compare(kind.__name__, args.program, path, lines + strange, args.only)
-                rows = random.Random(f'{args.seed} {kind.__name__}')
-                wrong += compare_decoding(kind.__name__, args.program, path, rows, args.only)
-        if not args.speed and (not args.kind or 'learned' in args.kind):
+            wrong += compare(kind.__name__, args.program, path, lines + strange, args.only)
+            rows = random.Random(f'{args.seed} {kind.__name__}')
+            wrong += compare_decoding(kind.__name__, args.program, path, rows, args.only)
+        if not args.kind or 'learned' in args.kind:
             wrong += compare_learned(args.program, os.path.join(scratch, 'learned'), training[:500], lines[:2000] + strange,
                                      args.only)
     sys.exit(1 if wrong else 0)

@@ -1,6 +1,6 @@
 // Encodes texts with the tokenizer of a folder, for compare_tokenizers.py.
 //
-// usage: tokenize FOLDER encode|decode|learn|speed
+// usage: tokenize FOLDER encode|decode|learn
 //     encode  reads texts, each as its number of bytes, a line break and the bytes. Writes for each a line of
 //             ids, one of those without special tokens, and three texts in hexadecimal: decoded, decoded
 //             without special tokens, and what a stream returns.
@@ -8,9 +8,6 @@
 //             special tokens.
 //     learn   reads a text, learns from it each kind of tokenizer that the library `tokenizers` can open, and
 //             saves each in a folder of its own within FOLDER.
-//     speed   reads one text to its end, encodes it three times, and writes the best time in seconds and how
-//             many ids.
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -65,19 +62,6 @@ void decode(const Tokenizer& tokenizer) {
     }
 }
 
-void measure(const Tokenizer& tokenizer) {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    double best = 1e9;
-    std::size_t n = 0;
-    for (int i = 0; i < 3; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        n = tokenizer.encode(text).size();
-        best =
-            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    std::cout << best << ' ' << n << '\n';
-}
-
 void learn(const std::string& folder) {
     using namespace models::text;  // NOLINT
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
@@ -100,7 +84,7 @@ void learn(const std::string& folder) {
 
 int main(int argc, char** argv) {
     if (argc != 3) {
-        std::cerr << "usage: tokenize FOLDER encode|decode|learn|speed\n";
+        std::cerr << "usage: tokenize FOLDER encode|decode|learn\n";
         return 2;
     }
     std::ios::sync_with_stdio(false);
@@ -111,7 +95,7 @@ int main(int argc, char** argv) {
             return 0;
         }
         const Tokenizer tokenizer = Tokenizer::open(argv[1]);
-        (task == "speed" ? measure : task == "decode" ? decode : encode)(tokenizer);
+        (task == "decode" ? decode : encode)(tokenizer);
     } catch (const autograd::Error& e) {
         std::cerr << e.what() << '\n';
         return 1;

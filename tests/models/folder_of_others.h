@@ -13,7 +13,7 @@ struct Sizes {
 };
 
 // family: gpt2 or llama2, as the tokenizers of tests/golden/tokenizers are called. Returns the model.
-inline models::LanguageModel write_folder(const Folder& folder, const std::string& family = "gpt2",
+inline models::LanguageModel write_folder(const std::string& path, const std::string& family = "gpt2",
                                           const Sizes& sizes = {}) {
     const bool llama = family != "gpt2";
     const std::string json = content("tests/golden/tokenizers/" + family + "/tokenizer.json");
@@ -26,9 +26,13 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
         .start = llama ? 1 : 500, .ends = {llama ? 2 : 500}, .pad = models::Tokens::kNoPadding, .never = {}};
     models::LanguageModel model(s, models::Rng(1));
     stir(model);
-    save(folder.path, model, models::hugging_face::config_of(s, llama ? "llama" : "gpt2"));
-    folder.write("tokenizer.json", json);
+    save(path, model, models::hugging_face::config_of(s, llama ? "llama" : "gpt2"));
+    put(path + "/tokenizer.json", json);
     return model;
+}
+inline models::LanguageModel write_folder(const Folder& folder, const std::string& family = "gpt2",
+                                          const Sizes& sizes = {}) {
+    return write_folder(folder.path, family, sizes);
 }
 
 // A BERT with a vocabulary of words, ids 0 to 4 being those of BERT's special tokens. Returns the model, a
@@ -36,7 +40,7 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
 inline const std::string kBertWords =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\nlovely\nawful\n##ly\n.\n";
 template <class Model>
-Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
+Model write_bert(const std::string& path, const std::string& words = kBertWords) {
     models::Config s = sized(models::bert(), {15, 12, 24, 4, 40});  // two ids more than there are words
     s.specials = {.start = 0, .ends = {}, .pad = 0, .never = {}};
     Model model(models::with_classes(s, 3, models::Pooling::pooler), models::Rng(1));
@@ -44,9 +48,13 @@ Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
     models::hugging_face::ConfigJson c = models::hugging_face::config_of(model.config, "bert");
     if (model.config.kind == models::Kind::classifier)
         c.labels = {"sad", "glad", "in between"};
-    save(folder.path, model, c);
-    folder.write("vocab.txt", words);
+    save(path, model, c);
+    put(path + "/vocab.txt", words);
     return model;
+}
+template <class Model>
+Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
+    return write_bert<Model>(folder.path, words);
 }
 
 }  // namespace plaingrad::tests

@@ -132,9 +132,16 @@ TEST_CASE("run: takes no text of somebody else's model, and that of a run killed
         return error_of([&] { counting(); });
     };
     fs::create_directory(run);
-    put(text, "mine, too");
-    CHECK(error() == text + ": this belongs to a model, or to another run; give another folder");
-    CHECK((content(text) == "mine, too" && folder.files() == 1 && !fs::exists(run + "/last.safetensors")));
+    for (const std::string name :
+         {"vocab.txt", "merges.txt", "config.json", "chat_template.jinja", "model.safetensors.index.json",
+          "model-00001-of-00002.safetensors", "tokenizer.json"}) {
+        const std::string file = run + "/" + name;
+        put(file, "mine, too");
+        CHECK(error() == file + ": this belongs to a model, or to another run; give another folder");
+        CHECK((content(file) == "mine, too" && !fs::exists(run + "/last.safetensors")));
+        fs::remove(file);
+    }
+    CHECK(folder.files() == 1);
     put(text, "mine");
     CHECK(error() == "");
     fs::remove(text);

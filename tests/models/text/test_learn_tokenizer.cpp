@@ -206,6 +206,12 @@ TEST_CASE("word pieces: special ones, characters, joined pairs, and no more than
     CHECK(t.encode("light x [MASK]", {.add_special_tokens = false}) == Ids{15, 1, 4});
     CHECK(learned(learn_word_piece("light, Light night", 8, &left_out), 5) == Strings{"##i", "##g", "##h"});
     CHECK(left_out == 4);
+    for (const int64_t size : {11, 12}) {  // 12: all characters, and no pair
+        CHECK(learn_word_piece("light, Light night", size, &left_out).size() == size);
+        CHECK(left_out == 12 - size);
+    }
+    CHECK(learned(learn_word_piece("né né 日本 #a##b", 100), 5) ==
+          Strings{"n", "##e", "日", "本", "#", "a", "b", "ne"});
     CHECK(learn_word_piece("\x01", 8).size() == 5);  // a control character, which the normalizer takes out
 }
 
