@@ -143,15 +143,6 @@ TEST_CASE("run: takes no text of somebody else's model, and that of a run killed
     CHECK((resumed() && content(text) == "mine"));
 }
 
-TEST_CASE("run: a setting whose value has an equals sign is restored", "[models][run]") {
-    kit::Options begun({"p", "learns"}), resumed({"p", "learns"});
-    std::string file = "lr=0.1/held=out.tsv", restored;
-    begun.add("--validation", "FILE", "to measure by", file);
-    resumed.add("--validation", "FILE", "to measure by", restored);
-    resumed.resume(begun.kept(), "last.safetensors");
-    CHECK(restored == "lr=0.1/held=out.tsv");
-}
-
 TEST_CASE("run: a step with a loss or a gradient that is not finite is not saved", "[models][run]") {
     const Folder folder;
     const RunFolder run("p", {.save = folder / "run", .save_every = 1});
@@ -174,7 +165,7 @@ TEST_CASE("run: a step with a loss or a gradient that is not finite is not saved
     CHECK(learning.training.adam.steps() == 0);
 }
 
-TEST_CASE("run: the seconds of a step are those since the run began", "[models][run]") {
+TEST_CASE("run: a step has the seconds since the run began, and must change the weights", "[models][run]") {
     using Clock = std::chrono::steady_clock;
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     const RunFolder nowhere("p", {});
@@ -186,89 +177,81 @@ TEST_CASE("run: the seconds of a step are those since the run began", "[models][
     REQUIRE(learning.next());
     CHECK((learning.seconds > 0 &&
            learning.seconds <= std::chrono::duration<double>(Clock::now() - before).count()));
+    CHECK(contains(error_of([&] { learning.next(); }), "[run] step 2 has not changed the weights"));
 }
 
-TEST_CASE("run: a step that changes no weights is a mistake", "[models][run]") {
-    const LanguageModel model(small_stack("gpt2"), Rng(1));
-    const RunFolder nowhere("p", {});
-    Run learning(nowhere, run_model(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
-    REQUIRE(learning.next());
-    CHECK(contains(error_of([&] { learning.next(); }), "[run] step 1 has not changed the weights"));
+namespace {
+
+// Trains a Transformer, each step by take(model, run). Returns its weights, and the losses.
+std::vector<Real> trained(const Config& config, const RunSettings& settings, const RunOptions& options,
+                          const std::function<void(const Transformer& model, Run& run)>& take) {
+    const RunFolder nowhere("p", settings);
+    const Transformer model(config, Rng(1));
+    Run run(nowhere, run_model(model), options);
+    while (run.next())
+        take(model, run);
+    std::vector<Real> all = values(nn::parameters(model));
+    all.insert(all.end(), run.losses.begin(), run.losses.end());
+    return all;
 }
+void learn(const Transformer& model, Run& run, const std::vector<Batch>& batches) {
+    run.learn(batches,
+              [&](const Batch& part, const Mode& mode) { return teacher_forcing(model, part, mode); });
+}
+
+}  // namespace
 
 // Batches of two sentences each, of several lengths, with dropout.
 TEST_CASE("run: a step that is spelled out has the bits of one that is not", "[models][run][bits]") {
-    const auto batch = [](int64_t step) {
-        return make_batch(
-            {{{4, 5, static_cast<int32_t>(4 + step % 3)}, {6, 5}}, {{7, 8}, {4}}, {{5}, {5, 6, 7}}});
+    Config config = small("paper");
+    config.block.dropout.sublayers = Real(0.3);
+    const auto batches_of = [](const Run& run) {
+        const auto batch = [](int64_t step) {
+            return make_batch(
+                {{{4, 5, static_cast<int32_t>(4 + step % 3)}, {6, 5}}, {{7, 8}, {4}}, {{5}, {5, 6, 7}}});
+        };
+        std::vector<Batch> batches = {batch(run.step())};
+        if (run.step() % 2 == 0 && run.options.accumulate == 2)
+            batches.push_back(batch(run.step() + 1));
+        return batches;
+    };
+    const auto spelled = [&](const Transformer& model, Run& run) {
+        nn::Adam& adam = run.training.adam;
+        adam.zero_grad();
+        for (const auto& part : run.parts(batches_of(run))) {
+            const Tensor loss = model.loss(part.src, part.read(), part.said(), run.mode(part));
+            run.backward({loss, part.tokens()}, part);
+        }
+        const nn::StepGradient gradient = run.gradients();
+        adam.step(run.rate(), gradient.scale * nn::clip_scale(gradient.norm, 1));
     };
     for (const int64_t parts : {1, 2, 5})
         for (const int64_t accumulate : {1, 2}) {
             CAPTURE(parts, accumulate);
-            const auto trained = [&](bool spelled) {
-                const RunFolder nowhere("p", {.parts = parts});
-                Config config = small("paper");
-                config.block.dropout.sublayers = Real(0.3);
-                const Transformer model(config, Rng(1));
-                Run run(nowhere, run_model(model),
-                        {.steps = 4,
-                         .learning_rate = nn::ConstantSchedule{0.01},
-                         .accumulate = accumulate,
-                         .seed = 7});
-                while (run.next()) {
-                    std::vector<Batch> batches = {batch(run.step())};
-                    if (run.step() % 2 == 0 && accumulate == 2)
-                        batches.push_back(batch(run.step() + 1));
-                    if (!spelled) {
-                        run.learn(batches, [&](const Batch& part, const Mode& mode) {
-                            return teacher_forcing(model, part, mode);
-                        });
-                        continue;
-                    }
-                    nn::Adam& adam = run.training.adam;
-                    adam.zero_grad();
-                    for (const auto& part : run.parts(batches)) {
-                        const Tensor loss = model.loss(part.src, part.read(), part.said(), run.mode(part));
-                        run.backward({loss, part.tokens()}, part);
-                    }
-                    const nn::StepGradient gradient = run.gradients();
-                    adam.step(run.rate(), gradient.scale * nn::clip_scale(gradient.norm, 1));
-                }
-                std::vector<Real> all = values(nn::parameters(model));
-                all.insert(all.end(), run.losses.begin(), run.losses.end());
-                return all;
-            };
-            CHECK(same_bits(trained(true), trained(false)));
+            const RunOptions options = {
+                .steps = 4, .learning_rate = nn::ConstantSchedule{0.01}, .accumulate = accumulate, .seed = 7};
+            CHECK(same_bits(trained(config, {.parts = parts}, options, spelled),
+                            trained(config, {.parts = parts}, options, [&](const auto& model, Run& run) {
+                                learn(model, run, batches_of(run));
+                            })));
         }
 }
 
 // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient.
 TEST_CASE("training: the gradient of several batches is that of one large one", "[models][run][training]") {
     const std::vector<Pair> pairs = {{{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
-    const auto trained = [&](bool accumulates) {
-        const RunFolder nowhere("p", {});
+    const auto trained_in = [&](const std::vector<Batch>& batches) {
         Config config = small("paper");
         config.block.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
-        const Transformer model(config, Rng(3));
-        Run run(nowhere, run_model(model),
-                {.steps = 3,
-                 .learning_rate = nn::ConstantSchedule{1e3},
-                 .adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3},
-                 .clip = 0.1,
-                 .accumulate = accumulates ? 3 : 1});
-        while (run.next()) {
-            std::vector<Batch> batches = {make_batch(pairs)};
-            if (accumulates)
-                batches = {make_batch({pairs[0]}), make_batch({pairs[1]}), make_batch({pairs[2]})};
-            run.learn(batches, [&](const Batch& part, const Mode& mode) {
-                return teacher_forcing(model, part, mode);
-            });
-        }
-        std::vector<Real> all = values(nn::parameters(model));
-        all.insert(all.end(), run.losses.begin(), run.losses.end());
-        return all;
+        const RunOptions options = {.steps = 3,
+                                    .learning_rate = nn::ConstantSchedule{1e3},
+                                    .adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3},
+                                    .clip = 0.1,
+                                    .accumulate = std::ssize(batches)};
+        return trained(config, {}, options, [&](const auto& model, Run& run) { learn(model, run, batches); });
     };
-    CHECK(worst_error(trained(true), trained(false)) < 1e-4);
+    CHECK(worst_error(trained_in({make_batch({pairs[0]}), make_batch({pairs[1]}), make_batch({pairs[2]})}),
+                      trained_in({make_batch(pairs)})) < 1e-4);
 }
 
 namespace {
@@ -396,16 +379,16 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
 }
 
 TEST_CASE("run: all processes begin with the weights of process 0", "[models][run]") {
-    const LanguageModel first(small_stack("gpt2"), Rng(0));
+    const Config config = small_stack("gpt2");
     std::vector<Real> weights[2];
     run_team(2, [&](nn::Team& team) {
         const RunFolder nowhere("p", {}, team);
-        const LanguageModel model(first.config, Rng(static_cast<uint64_t>(team.rank())));
+        const LanguageModel model(config, Rng(static_cast<uint64_t>(team.rank())));
         const Run run(nowhere, run_model(model), {.learning_rate = nn::ConstantSchedule{0.01}});
         weights[team.rank()] = values(nn::parameters(model));
     });
     for (const std::vector<Real>& of : weights)
-        CHECK(of == values(nn::parameters(first)));
+        CHECK(of == values(nn::parameters(LanguageModel(config, Rng(0)))));
 }
 
 namespace {
@@ -452,10 +435,7 @@ TEST_CASE("run: processes share a folder, into which process 0 writes", "[models
               autograd::check(run.parts == 2, "parts: ", run.parts);
           }) == "");
     CHECK(content(folder / "run/log.csv").find("\n2,") != std::string::npos);
-}
-
-TEST_CASE("run: without settings, it has no folder, and is cut into as many parts as there are processes",
-          "[models][run]") {
+    // Without settings there is no folder, and each process has a part.
     CHECK(error_of_team(2, {}, [](const RunFolder& nowhere) {
               const RunSettings& usual = nowhere.run;
               autograd::check(!nowhere.exists() && nowhere.parts == 2 && usual.save_every == 0 &&
