@@ -38,6 +38,12 @@ inline std::string labels() {
     return lines;
 }
 
+inline Words words_of(const std::string& text) {
+    Words words = fields(text, ' ');
+    std::erase(words, "");
+    return words;
+}
+
 struct Texts {
     Folder folder;
     std::string pairs_file = folder.write("pairs.tsv", pairs()), text = folder.write("text.txt", pairs()),

@@ -6,12 +6,6 @@
 
 namespace plaingrad::tests {
 
-inline Words words_of(const std::string& text) {
-    Words words = fields(text, ' ');
-    std::erase(words, "");
-    return words;
-}
-
 struct SmallRuns : Texts {
     SmallRuns() {
         const std::string small = " --layers 1 --d-model 16 --heads 2 --context 16";

@@ -122,7 +122,8 @@ TEST_CASE("every program that trains: stopped, killed and resumed, it ends with 
         check_refused(p.name, run.resume({length, "1"}), 2,
                       "this run has done " + done + " steps already; it cannot end after ");
         CHECK((run.file("last.safetensors") == whole.file("last.safetensors")));
-        run.resume({length, epochs ? "4" : "9"});  // an epoch has two steps
+        run.resume(epochs ? Words{"--epochs", "4"}
+                          : Words{"--steps", "9", "--patience", "9"});  // an epoch: two
         CHECK(run.logged_steps() == (epochs ? 8 : 9));
     }
 }
