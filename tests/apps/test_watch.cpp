@@ -18,52 +18,24 @@ using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
 using autograd::Tensor;
 
-namespace {
-
-// The sum of a parameter, as if it were the loss of 24 tokens; tells of which step.
-kit::Objective objective_of(const nn::Parameter& x, const std::function<void(int64_t step)>& tell) {
-    return {.loss = [x = x.tensor()](const kit::Examples&, const nn::Mode&) { return autograd::sum(x); },
-            .examples =
-                [tell](int64_t step) {
-                    tell(step);
-                    const autograd::Tokens all(8, 3, std::vector<int32_t>(24, 4));
-                    return kit::Examples{{all}, all};
-                }};
-}
-
-// Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
-std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
-    const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    const models::RunFolder folder("p", {});
-    const kit::Objective objective = objective_of(x, [](int64_t) {});
-    kit::Run run(folder, {.parameters = {{"x", x}}},
-                 {.steps = steps, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2},
-                 {.objective = objective});
-    try {
-        while (run.next()) {
-            run.learn(objective.examples(run.step()), [&](const kit::Examples& part, const nn::Mode& mode) {
-                return nn::StepLoss{objective.loss(part, mode), 3};
-            });
-            if (run.validates())
-                run.validated(validation_loss());
-        }
-        run.finish();
-    } catch (const kit::Ended&) {
-    }
-    return run.losses.size();
-}
-
-}  // namespace
-
 TEST_CASE("watch: a line for the first step, the fifth and the last, and for each validation",
           "[kit][training]") {
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    const models::RunFolder nowhere("p", {});
     std::vector<double> losses = {5, 2, 1, 3};
     const Words lines = lines_of(printed_by([&] {
-        train(7, [&] {
-            const double loss = losses.back();
-            losses.pop_back();
-            return loss;
-        });
+        kit::Run run(nowhere, {.parameters = {{"x", x}}},
+                     {.steps = 7, .learning_rate = [](int64_t) { return 0.5; }, .validate_every = 2}, {});
+        while (run.next()) {
+            run.learn(kit::Examples(), [&](const kit::Examples&, const nn::Mode&) {
+                return nn::StepLoss{autograd::sum(x.tensor()), 3};
+            });
+            if (run.validates()) {
+                run.validated(losses.back());
+                losses.pop_back();
+            }
+        }
+        run.finish();
     }));
     REQUIRE(lines.size() == 8);
     CHECK(lines[0].starts_with("memory: weights "));
@@ -84,29 +56,6 @@ TEST_CASE("watch: a long line is wrapped on a terminal, and nowhere else", "[kit
     const Words lines = lines_of(shown_by([&] { kit::say(words); }));  // of 100 columns
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].size() == 5 + 11 * 8 + 1);  // with its carriage return
-}
-
-TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {
-    int status = -1;
-    const std::string text = printed_by([&] {
-        const pid_t child = fork();  // in a child process, as `interrupted` cannot be reset
-        if (child == 0) {
-            std::signal(SIGINT, SIG_DFL);  // what a shell starts in the background ignores it
-            int validations = 0;
-            const auto validation_loss = [&] {
-                if (++validations == 2)
-                    std::raise(SIGINT);  // after step 4: so step 5 is the last
-                return -double(validations);
-            };
-            const std::size_t first = train(20, validation_loss);
-            validations = 10;
-            const std::size_t second = train(20, validation_loss);  // interrupted from the start: one step
-            _exit(kit::interrupted() && first == 5 && second == 1 && validations == 10 ? 0 : 1);
-        }
-        waitpid(child, &status, 0);
-    });
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    CHECK(contains(text, "finishing this step; a second Ctrl-C quits at once\n"));
 }
 
 // ([apps]: about a process. One forked from several threads runs no handlers under the thread sanitizer.)
