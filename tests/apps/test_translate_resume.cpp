@@ -5,35 +5,6 @@
 using namespace plaingrad;  // NOLINT
 using namespace tests;
 
-TEST_CASE("translate: with any options, a run that was stopped after any step ends like one that was not",
-          "[apps][translate][bits][slow]") {
-    if (!fast_build())
-        SKIP("this build is too slow for so many runs");
-    for (const Words& more : {Words{"--bpe-dropout", "0.2", "--accumulate", "2", "--save-every", "3"},
-                              {"--bytes", "--lower-case"},
-                              {"--tokenized", "--min-count", "20"}}) {
-        const Files f;
-        const std::string comma = f.folder / "a,b";  // the checkpoint keeps each file name separately
-        std::filesystem::create_directory(comma);
-        put(comma + "/v.tsv", pairs());
-        const auto begin = [&](const std::string& run, const Words& last) {
-            const Words options = joined(more, {"--validation", comma + "/v.tsv", "--save", run});
-            REQUIRE(translate(f.train(joined(options, last))).status == 0);
-        };
-        begin(f.folder / "whole", {});
-        for (int k = 1; k < 14; ++k) {
-            const std::string number = std::to_string(k), run = f.folder / number;
-            begin(run, {"--stop-after", number});
-            CHECK(f.file(number, "model.safetensors").empty());
-            const Result rest = translate({"train", "--resume", run, "--threads", k % 2 == 0 ? "1" : "3"});
-            INFO(number << ": " << rest.err);
-            REQUIRE(rest.status == 0);
-            for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors"})
-                CHECK((f.file("whole", name) == f.file(number, name) && !f.file(number, name).empty()));
-        }
-    }
-}
-
 // The loss of a model, by `translate score`.
 double loss_of(const std::string& model, const std::string& data) {
     const Result r = translate({"score", model, data, "--beam", "1"});
