@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-// Elsewhere no call is asked about. (The thread sanitizer makes such calls before it can count any function's.)
+// Elsewhere no call is asked about. (The thread sanitizer makes such calls before functions are counted.)
 #if defined(__linux__) && !defined(__SANITIZE_THREAD__)
 #define PLAINGRAD_ASKS_ABOUT_CALLS
 #endif

@@ -226,78 +226,55 @@ TEST_CASE("runs: what no memory holds is refused before the first step, and leav
     }
 }
 
-TEST_CASE("a run resumes only with the data that it began with", "[apps][runs]") {
-    const SmallRuns programs;
-    const std::string held_out = programs.folder.write("held_out.tsv", "one two.\tzwei eins.\n"),
-                      more = "one six two.\teins.\n";
-    const Program &toy = programs.of("toy_translate"), &generate = programs.of("generate"),
-                  &classify = programs.of("classify"), &translate = programs.of("translate");
-    struct Row {
-        Program program;
-        std::string changed, to;
-        Words options = {};
-    };
-    for (const Row& row :
-         {Row{toy, programs.pairs_file, pairs() + more}, Row{generate, programs.text, pairs() + more},
-          Row{classify, programs.labelled, labels() + "one\t" + more},
-          Row{classify, programs.labelled, "two" + labels().substr(3)},        // another label
-          Row{classify, programs.labelled, labels(), {"--validation", "19"}},  // another split
-          Row{translate, programs.pairs_file, pairs() + more}, Row{translate, held_out, more}}) {
-        const Program& p = row.program;
-        Program with = p;
-        if (p.name == "translate")
-            with.train[3] = held_out;
-        const RunOf run{with, programs.folder / "run"};
-        const std::string before = content(row.changed);
-        REQUIRE(run.train({"--stop-after", "1"}).status == 0);
-        put(row.changed, row.to);
-        const Result r = run.resume(row.options);
-        put(row.changed, before);
-        INFO(p.name << ", " << row.changed);
-        check_refused(p.name, r, 1, "the run began with other training or validation data");
-        CHECK(run.resume({"--stop-after", "1"}).status == 0);
-        std::filesystem::remove_all(run.folder);
-    }
-}
-
-TEST_CASE("a run resumes from another folder, and with files that have moved", "[apps][runs]") {
+TEST_CASE("a run goes on from another folder, and only with the data it began with, wherever they are",
+          "[apps][runs]") {
     const SmallRuns programs;
     const Folder& folder = programs.folder;
     std::filesystem::create_directories(folder / "a/b");
     std::filesystem::create_directory_symlink(folder / "a/b", folder / "link");
     std::filesystem::copy(programs.text, folder / "a/only.txt");
-    const Words small = words_of("--layers 1 --heads 1 --d-model 8");
+    folder.write("held_out.tsv", "one two.\tzwei eins.\n");
+    const std::string more = "one six two.\teins.\n", small = " --layers 1 --heads 1 --d-model 8",
+                      translate = "train pairs.tsv --validation held_out.tsv --merges 30" + small,
+                      classify = "train labelled.tsv --d-model 16",
+                      other = "the run began with other training or validation data";
     struct Row {
-        std::string program;
-        Words begun;       // in the folder of the data
-        std::string data;  // which then moves
-        Words moved;       // and is given by these
+        std::string program, begun;  // in the folder of the data
+        std::string data, changed;   // at first they have another content, and then they move
+        std::string moved;           // and are given by these words
     };
     for (const Row& row :
-         {Row{"classify", words_of("train labelled.tsv --validation labelled.tsv --d-model 16"),
-              "labelled.tsv", words_of("train moved --validation moved")},
-          Row{"toy_translate", {"--pairs", "pairs.tsv"}, "pairs.tsv", {"--pairs", "moved"}},
-          Row{"generate", joined({"train", "link/../only.txt"}, small), "a/only.txt", {"train", "moved"}},
-          Row{"translate",
-              joined(words_of("train pairs.tsv --merges 30"), small),
-              "pairs.tsv",
-              {"train", "moved"}}}) {
-        const std::string &name = row.program, run = folder / name;
-        const auto step = [&](const Words& words, const char* how, const With& with = {}) {
-            return tests::run(name, joined(words, {how, run, "--stop-after", "1"}), with);
+         {Row{"toy_translate", "--pairs pairs.tsv", "pairs.tsv", pairs() + more, "--pairs moved"},
+          Row{"generate", "train link/../only.txt" + small, "a/only.txt", pairs() + more, "train moved"},
+          Row{"translate", translate, "pairs.tsv", pairs() + more, "train moved"},
+          Row{"translate", translate, "held_out.tsv", more, "train --validation moved"},
+          Row{"classify", classify, "labelled.tsv", "two" + labels().substr(3), "train moved"},  // a label
+          Row{"classify", classify + " --validation labelled.tsv", "labelled.tsv", labels() + "one\t" + more,
+              "train moved --validation moved"}}) {
+        INFO(row.program << ": " << row.data);
+        const std::string run = folder / "run", data = folder / row.data, before = content(data),
+                          begin = row.program == "toy_translate" ? "" : "train";
+        const auto step = [&](const std::string& words, const char* how, const std::string& in = "") {
+            return tests::run(row.program, joined(words_of(words), {how, run, "--stop-after", "1"}),
+                              {.folder = in});
         };
-        const Words begin = name == "toy_translate" ? Words{} : Words{"train"};
-        REQUIRE(step(row.begun, "--save", {.folder = folder.path}).status == 0);
+        REQUIRE(step(row.begun, "--save", folder.path).status == 0);
+        put(data, row.changed);
+        check_refused(row.program, step(begin, "--resume"), 1, other);
+        put(data, before);
         CHECK(step(begin, "--resume").status == 0);
-        std::filesystem::rename(folder / row.data, folder / "moved");
-        check_refused(name, step(begin, "--resume"), 1, row.data.substr(row.data.find('/') + 1) + ": ");
-        const Result found = step(row.moved, "--resume", {.folder = folder.path});
-        INFO(name << ": " << found.err);
-        CHECK(found.status == 0);
-        std::filesystem::rename(folder / "moved", folder / row.data);
+        std::filesystem::rename(data, folder / "moved");
+        check_refused(row.program, step(begin, "--resume"), 1,
+                      row.data.substr(row.data.find('/') + 1) + ": ");
+        CHECK(step(row.moved, "--resume", folder.path).status == 0);
+        std::filesystem::rename(folder / "moved", data);
+        std::filesystem::remove_all(run);
     }
+    const RunOf split{programs.of("classify"), folder / "split"};
+    REQUIRE(split.train({"--stop-after", "1"}).status == 0);
+    check_refused("classify", split.resume({"--validation", "19"}), 1, other);
     std::filesystem::copy(programs.text, folder / "\xff");  // a name that cannot be saved in a checkpoint
-    const Words strange = joined({"train", folder / "\xff", "--steps", "1"}, small);
+    const Words strange = joined({"train", folder / "\xff", "--steps", "1"}, words_of(small));
     CHECK(tests::run("generate", strange).status == 0);
     CHECK(tests::run("generate", joined(strange, {"--save", folder / "ff"})).status == 1);
 }

@@ -35,7 +35,7 @@ std::vector<Real> weights_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files",
+TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files, and keeps them",
           "[models][run][bits]") {
     const Folder folder;
     const std::string one = folder / "whole", parts = folder / "parts";
@@ -59,25 +59,19 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     CHECK(weights_of(one + "/best.safetensors") != weights_of(one + "/last.safetensors"));
     const std::string log = content(parts + "/log.csv");
     CHECK(std::count(log.begin(), log.end(), '\n') == 13);  // a heading and 12 rows
-}
 
-TEST_CASE("run: one that had ended keeps its best model, also when the weights it came from are gone",
-          "[models][run]") {
-    const Folder folder;
-    const std::string run = folder / "run";
-    REQUIRE(Counting({.save = run})());
-    const std::string model = content(run + "/model.safetensors");
+    // A run that has ended keeps its model, also when the weights it came from are gone.
+    const std::string model = content(one + "/model.safetensors");
     const auto again = [&] {
-        Counting resumed({.resume = run});
+        Counting resumed({.resume = one});
         return resumed() ? resumed.saved_step : -1;
     };
-    fs::remove(run + "/model.safetensors");  // as if the run was killed before it saved this
-    CHECK((again() == 8 && content(run + "/model.safetensors") == model));
-    fs::remove(run + "/best.safetensors");
-    CHECK((again() == 8 && content(run + "/model.safetensors") == model));
-    fs::remove(run + "/model.safetensors");
-    CHECK(contains(error_of(again), "run/model.safetensors: cannot be opened: No such file"));
-
+    fs::remove(one + "/model.safetensors");  // as if the run was killed before it saved this
+    CHECK((again() == 8 && content(one + "/model.safetensors") == model));
+    fs::remove(one + "/best.safetensors");
+    CHECK((again() == 8 && content(one + "/model.safetensors") == model));
+    fs::remove(one + "/model.safetensors");
+    CHECK(contains(error_of(again), "whole/model.safetensors: cannot be opened: No such file"));
     // One that has trained does not take an older model for what it has learned.
     Counting longer({.save = folder / "other"});
     longer.lost = folder / "other/best.safetensors";
@@ -104,21 +98,18 @@ TEST_CASE("run: settings in a checkpoint are restored, and those that may change
     const Folder folder;
     Counting first({.save = folder / "run", .stop_after = 3});
     first.width = 24;
+    first.data = "texts; tokens 1";
     CHECK_FALSE(first());
     Counting again({.resume = folder / "run"});  // its width is 12, the checkpoint's is 24
+    again.data = first.data;
     CHECK(again());
     CHECK((again.width == 24 && again.steps == 12));
-    const auto error = [&](const char* run, const char* data) {
-        Counting other({.resume = folder / run});
-        other.data = data;
-        return error_of([&] { other(); });
-    };
-    CHECK(contains(error("run", "other"), "the run began with other training or validation data"));
-    Counting with({.save = folder / "tokens"});
-    with.data = "texts; tokens 1";
-    REQUIRE(with());
-    for (const char* const data : {"texts; tokens 12", "texts"})
-        CHECK(contains(error("tokens", data), "or with another tokenizer"));
+    for (const char* const data : {"other; tokens 1", "texts; tokens 12", "texts"}) {
+        again.data = data;
+        CHECK(contains(error_of([&] { again(); }),
+                       "the run began with other training or validation data than these files, or with "
+                       "another tokenizer"));
+    }
 }
 
 // As a tokenizer.json, which would be read in place of the new one.
