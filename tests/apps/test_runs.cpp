@@ -279,36 +279,6 @@ TEST_CASE("a run goes on from another folder, and only with the data it began wi
     CHECK(tests::run("generate", joined(strange, {"--save", folder / "ff"})).status == 1);
 }
 
-TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
-    const Folder folder;
-    // What is held out is unlike the rest: the more is learned, the worse it is predicted.
-    const std::string text = folder.write(
-        "text.txt", std::string(900, 'a') + "bc" + std::string(900, 'a') + std::string(198, 'b'));
-    const std::string run = folder / "run", last = run + "/last.safetensors";
-    must_run("generate", joined({"train", text, "--save", run},
-                                words_of("--layers 1 --heads 2 --d-model 16 --context 16 --steps 40 "
-                                         "--batch 4 --validate-every 5")));
-    double best = INFINITY;
-    std::size_t at = 0, since = 0;
-    const Words log = lines_of(content(run + "/log.csv"));
-    for (std::size_t step = 1; step < log.size(); ++step)
-        if (const std::string loss = fields(log[step], ',').at(2); !loss.empty()) {  // of a validation
-            const bool better = std::stod(loss) < best;
-            best = better ? std::stod(loss) : best;
-            at = better ? step : at;
-            since = better ? 0 : since + 1;
-        }
-    REQUIRE(since > 1);
-    check_says(must_run("generate", {"info", run}).out,
-               {autograd::join("best validation: loss ", best, " at step ", at, "; ", since,
-                               " validations since\n")});
-    std::string bytes = content(last);
-    REQUIRE(contains(bytes, "validation loss"));
-    put(last, bytes.replace(bytes.find("validation loss"), 6, "\\u001b"));
-    // A terminal would take it for a command.
-    check_says(must_run("generate", {"info", run}).out, {"\nlast validation: step 40  ?tion loss "});
-}
-
 TEST_CASE("a folder is that of one program's run, or of none", "[apps][runs]") {
     const SmallRuns programs;
     const RunOf run{programs.of("reverse_task"), programs.folder / "run"};
