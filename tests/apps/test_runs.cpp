@@ -4,13 +4,10 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <cstring>
 #include <optional>
 
-#include "nn/checkpoint/safetensors.h"
 #include "tests/apps/run.h"
 #include "tests/apps/small_runs.h"
-#include "tests/autograd/values.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
@@ -183,7 +180,7 @@ TEST_CASE("every program that trains: a signal saves, and the run goes on from t
         const int64_t done = run.logged_steps();
         CHECK(done > 0);
         check_says(stopped.err, {"\nfinishing this step; a second Ctrl-C quits at once\n",
-                                 autograd::join("saved after step ", done, "; continue with --resume ")});
+                                 "saved after step " + std::to_string(done) + "; continue with --resume "});
         CHECK(run.resume({"--stop-after", "1"}).status == 0);
         CHECK(run.logged_steps() == done + 1);
     }
