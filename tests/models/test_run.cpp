@@ -460,6 +460,7 @@ TEST_CASE("run: where there is no run, or none can be, it is said why, and nothi
              {{.resume = folder / "loop"}, "loop: this folder cannot be opened: "},
              {{.save = lost}, ": this folder cannot be made: this is a link to something that is not there"},
              {{.resume = deep}, deep + "/last.safetensors: "},
+             {{.resume = folder.path}, ": there is no run in this folder ("},
              {{.resume = folder / "none"}, "none: there is no run in this folder ("},
              {{.resume = file + "/within"}, "file/within: there is no run in this folder ("},
              {{.save = folder / name}, "cannot be looked at: File name too long"},
