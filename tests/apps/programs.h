@@ -1,7 +1,7 @@
 // What tests of all programs that train share: a small run of each, and texts to learn from.
 #pragma once
 
-#include "tests/apps/running.h"
+#include "tests/apps/run.h"
 
 namespace plaingrad::tests {
 
@@ -27,7 +27,7 @@ inline std::string labels() {
 }
 
 struct Texts {
-    Folder folder;
+    Place folder;
     std::string pairs_file = folder.write("pairs.tsv", pairs()), text = folder.write("text.txt", pairs()),
                 labelled = folder.write("labelled.tsv", labels());
 };

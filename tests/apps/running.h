@@ -99,6 +99,7 @@ struct Result {
 
 struct With {
     std::string input = "";               // on standard input
+    std::string in = "";                  // or the file that is standard input
     Words env = {};                       // NAME=value
     std::string out = "";                 // the file that is standard output, e.g. /dev/full
     std::string err = "";                 // the same for what it says of errors
@@ -152,7 +153,7 @@ public:
 
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);
-        const std::string in = folder_.write("in", with.input);
+        const std::string in = with.in.empty() ? folder_.write("in", with.input) : with.in;
         const std::string out = with.out.empty() ? folder_.write("out", "") : with.out;
         const std::string err = with.err.empty() ? folder_.write("err", "") : with.err;
         posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);

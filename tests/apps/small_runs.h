@@ -35,9 +35,9 @@ struct SmallRuns : Texts {
                "--save-every 3"),
         trains("classify", 12, {labelled},
                "--validation 20 --epochs 2 --d-model 16 --batch 16 --save-every 4"),
-        trains("translate", 8, {pairs_file, "--validation", pairs_file},
+        trains("translate", 8, {pairs_file, "--validation", folder.write("held,out.tsv", pairs())},
                "--merges 30 --batch-tokens 256 --context 32 --layers 1 --heads 2 --d-model 16 --d-ff 16 "
-               "--warmup 4 --steps 8 --save-every 3"),
+               "--bpe-dropout 0.2 --accumulate 2 --warmup 4 --steps 8 --save-every 3"),
         trains("generate", 10, {gpt, text},
                "--steps 10 --context 16 --batch 2 --validate-every 5 --save-every 3"),
         trains("fill", 10, {bert, text}, "--steps 10 --validate-every 5 --save-every 3")};

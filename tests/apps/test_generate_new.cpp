@@ -241,8 +241,17 @@ TEST_CASE("generate train keeps the best model, and stops when its patience ends
     CHECK_FALSE(contains(r.err, "step 5000"));
     here.write("last.txt", repeated("dcba", 10));
     CHECK(here.score("last.txt") == Approx(held_out(r)).margin(0.1));
-    check_says(here("generate train --resume run").err,
-               {"; its steps or its --patience ended it, so a longer run must be a new one\n"});
+    // `info` names it, and no terminal takes a word of a checkpoint for a command.
+    const auto best = static_cast<std::size_t>(number_after(r.err, "with the weights of step "));
+    const std::string last = "run/last.safetensors",
+                      loss = fields(lines_of(content(here / "run/log.csv")).at(best), ',').at(2);
+    std::string bytes = content(here / last);
+    REQUIRE(contains(bytes, "validation loss"));
+    here.write(last, bytes.replace(bytes.find("validation loss"), 6, "\\u001b"));
+    check_says(here.must("generate info run").out,
+               {autograd::join("best validation: loss ", std::stod(loss), " at step ", best,
+                               "; 4 validations since\n"),
+                autograd::join("\nlast validation: step ", best + 20, "  ?tion loss ")});
 }
 
 // test_runs.cpp interrupts runs that are saved.

@@ -344,12 +344,12 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
     Run run;
     kit::Options options = run.options();
     parse(options, {"--preset", "large", "--rate", "0.12345678901234567", "--fast", "--text=", "/a/b,c", "d",
-                    "--save", "x", "--stop-after", "2", "--validation", "v"});
-    CHECK((run.text.empty() && run.save == "x" && run.validation == "/here/v"));
+                    "--save", "x", "--stop-after", "2", "--validation", "a=b"});
+    CHECK((run.text.empty() && run.save == "x" && run.validation == "/here/a=b"));
     const std::string kept = options.kept(), d = std::filesystem::absolute("d").string();
     CHECK(kept ==
           "--preset=large\n--steps=5\n--width=64\n--rate=0.12345678901234566\n--fast\n--text=\n"
-          "--validation=/here/v\n--\n/a/b,c\n" +
+          "--validation=/here/a=b\n--\n/a/b,c\n" +
               d + "\n");
     const Run same = resumed({"--resume", "r", "--steps", "9", "--stop-after", "1"}, kept);
     CHECK((same.preset == "large" && same.rate == run.rate && same.fast && same.text.empty() &&

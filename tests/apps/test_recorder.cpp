@@ -87,21 +87,24 @@ TEST_CASE("recorder: a page looks at the first 64 positions of a model with one 
 
 static const models::RunOptions kThousand = {.steps = 1000, .learning_rate = [](int64_t) { return 0.1; }};
 
+static kit::RunPlan plan_with(const std::function<Tensor()>& loss) {
+    return {.objective = {.loss = [=](const kit::Examples&, const nn::Mode&) { return loss(); },
+                          .examples = [](int64_t) { return kit::Examples(); }}};
+}
+
 TEST_CASE("recorder: the machine, and how long each layer takes", "[kit][page]") {
     const Folder folder;
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder of_run("p", {.save = folder / "run"});
     const models::Run run(of_run, {.parameters = {{"layer.weight", x}}}, kThousand);
-    kit::RunPlan plan;
-    plan.objective.examples = [](int64_t) { return kit::Examples(); };
-    plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) {  // two ops after the first, 20 ms each
+    const kit::RunPlan plan = plan_with([&] {  // two ops after the first, 20 ms each
         Tensor y = x.tensor() * x.tensor();
         for (int i = 0; i < 2; ++i) {
             usleep(20'000);
             y = y * x.tensor();
         }
         return sum(y);
-    };
+    });
     kit::Recorder recorder(plan, 1000);
     recorder.begin(run);
     recorder.after_step(run, {.step = 4}, {{"BLEU", 12.5}});
@@ -130,9 +133,7 @@ TEST_CASE("recorder: the page of a run that goes on loads itself again", "[kit][
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     const models::RunFolder nowhere("p", {.report = page});
     const models::Run run(nowhere, {.parameters = {{"x", x}}}, kThousand);
-    kit::RunPlan plan;
-    plan.objective.examples = [](int64_t) { return kit::Examples(); };
-    plan.objective.loss = [&](const kit::Examples&, const nn::Mode&) { return sum(x.tensor() * x.tensor()); };
+    const kit::RunPlan plan = plan_with([&] { return sum(x.tensor() * x.tensor()); });
     kit::Recorder recorder(plan, 1000);  // whose snapshots are after steps 0, 12, ...
     recorder.begin(run);
     const auto is_written = [&](int64_t step, std::optional<double> validation = {}) {

@@ -23,15 +23,6 @@ namespace {
 using Fields = std::map<std::string, std::string>;
 using Words = std::vector<std::string>;
 
-// Counts the fields of a visit.
-struct Count {
-    std::size_t fields = 0;
-    template <class... Rest>
-    void operator()(const std::string&, const Rest&...) {
-        ++fields;
-    }
-};
-
 Fields fields(const Config& config) {
     const auto all = hugging_face::fields_of(config);
     return {all.begin(), all.end()};
@@ -55,9 +46,10 @@ TEST_CASE("saved: configurations are restored, with the same text", "[kit][saved
                                 .sublayers = Real(1) / 3,
                                 .feed_forward = Real(1e-7),
                                 .attention = Real(0.7)};
-        Count count;
-        Config::fields(config, count);
-        CHECK(fields(config).size() == count.fields);  // no two have one name
+        std::size_t count = 0;
+        const auto counts = [&](const std::string&, const auto&...) { ++count; };
+        Config::fields(config, counts);
+        CHECK(fields(config).size() == count);  // no two have one name
         const Config back = read(fields(config));
         CHECK(fields(back) == fields(config));
         CHECK(back.block.dropout.sublayers == config.block.dropout.sublayers);
@@ -160,26 +152,25 @@ TEST_CASE("saved: what another version has saved is refused in a line", "[kit][s
 
 TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit][saved]") {
     const Fields good = fields(small_stack("gpt2"));
-    const std::vector<std::pair<std::string, Words>> wrong = {
-        {"d_model", {"\"x\"", "12.5", "\"\"", "99999999999999999999"}},
-        {"n_heads", {"5"}},
-        {"n_layers", {"-1"}},
-        {"norm", {"\"middle\""}},
-        {"kind", {"\"two\\nlines\""}},
-        {"tied", {"1"}},
-        {"norm_eps", {"0", "\"nan\"", "1e60"}},
-        {"start", {"11", "4294967296"}},
-        {"ends", {"[1000000]", "1"}},
-        {"pad", {"-7"}},
-        {"dropout.attention", {"2"}}};
-    for (const auto& [key, values] : wrong)
-        for (const std::string& value : values) {
-            Fields bad = good;
-            bad.at(key) = value;
-            const std::string error = error_of([&] { read(bad); });
-            INFO(key << " = " << value << ": " << error);
-            CHECK((contains(error, "config.json: ") && contains(error, key) && !contains(error, "\n")));
-        }
+    // What a number may be in general, as that n_heads divides d_model, says tests/models/test_config.cpp.
+    const std::pair<const char*, const char*> wrong[] = {{"d_model", "\"x\""},
+                                                         {"d_model", "12.5"},
+                                                         {"d_model", "99999999999999999999"},
+                                                         {"n_heads", "5"},
+                                                         {"norm", "\"middle\""},
+                                                         {"kind", "\"two\\nlines\""},
+                                                         {"tied", "1"},
+                                                         {"norm_eps", "\"nan\""},
+                                                         {"norm_eps", "1e60"},
+                                                         {"start", "4294967296"},
+                                                         {"ends", "1"}};
+    for (const auto& [key, value] : wrong) {
+        Fields bad = good;
+        bad.at(key) = value;
+        const std::string error = error_of([&] { read(bad); });
+        INFO(key << " = " << value << ": " << error);
+        CHECK((contains(error, "config.json: ") && contains(error, key) && !contains(error, "\n")));
+    }
     Fields none = good;
     none.erase("kind");
     CHECK(contains(error_of([&] { read(none); }), "config.json: kind is missing: the kind of model"));
@@ -257,10 +248,6 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     nn::Training training(nn::parameters(model), {});
     save_checkpoint(folder / "good", state_dict(model), {}, &training);
-    const nn::checkpoint::SafeTensors good = nn::checkpoint::read(folder / "good");
-    std::vector<nn::checkpoint::StateEntry> entries;
-    for (const nn::checkpoint::Entry& entry : good.entries())
-        entries.push_back({entry.name, good.tensor(entry.name)});
     const std::string largest = "9223372036854775807";  // the next step would overflow
     for (const auto& [name, value] : {std::pair(std::string("steps"), largest),
                                       {"steps", "-1"},
@@ -269,9 +256,9 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
                                       {"best_step", "1"},
                                       {"best_step", "-1"}}) {
         INFO(name << " " << value);
-        nn::checkpoint::Metadata metadata = good.metadata();
+        nn::checkpoint::Metadata metadata = nn::checkpoint::read(folder / "good").metadata();
         metadata["training." + name] = value;
-        nn::checkpoint::write(folder / "bad", entries, metadata);
+        nn::checkpoint::write(folder / "bad", state_dict(model), metadata);
         CHECK(contains(error_of([&] { models::load_training(folder / "bad", training); }),
                        "cannot be those of"));
     }

@@ -88,8 +88,7 @@ TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]
     CHECK(error_of([&] { w(*two, {}, Rng(1)); }) == "[Writer] continues one prompt, not 2");
     const std::string run = folder / "run";
     const auto characters = text::learn_characters({"abcd"});
-    const Writer of_characters = {LanguageModel(small_stack("gpt2", characters.size()), Rng(1)), characters};
-    save(run, of_characters.model, of_characters.config());
+    save(run, LanguageModel(small_stack("gpt2", characters.size()), Rng(1)));
     characters.save(run);
     CHECK(packed_in(Writer::load(run, {.packed = true, .precision = Precision::bf16})) == Precision::bf16);
     CHECK(!packed_in(Writer::load(run)));
@@ -116,6 +115,14 @@ TEST_CASE("writer: a text ends before a string, after a token, or with a token",
     o.done = [&] { return ++asked == 5; };
     const std::string five = w("All", o, Rng(3));
     CHECK(five == plainly(w, "All", {.sampling = {.temperature = 1}, .max_tokens = 5}, Rng(3)));
+    // Of max_tokens and max_length, the one that allows less counts.
+    const auto written = [&](int64_t max_tokens, int64_t max_length) {
+        return w("All", {.sampling = {.temperature = 1}, .max_tokens = max_tokens, .max_length = max_length},
+                 Rng(3));
+    };
+    const int64_t prompt = std::ssize(w.encode("All"));
+    CHECK((written(5, 0) == five && written(5, prompt + 9) == five && written(9, prompt + 5) == five));
+    CHECK(written(9, 0) != five);
     // An id of generation_config.json that ends a text, and one that is never drawn.
     const int32_t second = generate(*w.start(w.encode("All")), Rng(3), {.max_tokens = 2})[0][1];
     folder.write(
@@ -128,21 +135,6 @@ TEST_CASE("writer: a text ends before a string, after a token, or with a token",
           plainly(w, "All", {.sampling = {.temperature = 1}, .max_tokens = 1}, Rng(3)));
     folder.write("generation_config.json", R"({"eos_token_id":null})");
     CHECK(Writer::load(folder.path).model.config.specials.ends == Ids{500});
-}
-
-TEST_CASE("writer: of max_tokens and max_length, the one that allows less counts", "[models][writer]") {
-    const Folder folder;
-    write_folder(folder);
-    const Writer w = Writer::load(folder.path);
-    const int64_t prompt = std::ssize(w.encode("All"));
-    const auto written = [&](int64_t max_tokens, int64_t max_length) {
-        return w("All", {.sampling = {.temperature = 1}, .max_tokens = max_tokens, .max_length = max_length},
-                 Rng(3));
-    };
-    const std::string five = written(5, 0);
-    CHECK(written(5, prompt + 9) == five);
-    CHECK(written(9, prompt + 5) == five);
-    CHECK(written(9, 0) != five);
 }
 
 TEST_CASE("writer: characters", "[models][writer]") {

@@ -11,53 +11,34 @@ namespace plaingrad::trust {
 
 namespace {
 
-// A run that meets a fault, and what becomes of it.
-struct Case {
-    const Run& run;
-    Fault fault;
-    bool goes_on;
-    std::string folder = {}, which = {};
-    int64_t steps_before = -1;
-    Result r = {}, other = {};  // the other one ran in the same folder while this one was stopped
-    FaultCounts counts = {};
-    bool ended() const { return is_usual_end(run, r); }
-};
-
-// Faults of one kind.
-struct Kind {
-    std::string counted;   // memory, disk or files: see faults.h
-    std::vector<int> how;  // errnos, or signals, which are negative
-    int64_t most;          // of the calls of each program
-    bool goes_on = false;  // whether runs that go on after two steps are disturbed, too
-};
-
 // At the long scale each call meets every fault, below it one of them. A third of the calls that fail are
 // followed by others that do, as on a full disk.
-std::vector<Case> cases_of(const Kind& kind, const Runs& runs, const Instrument& trust) {
+std::vector<Case> cases_of(const Part& part, const Runs& runs, const Instrument& trust) {
     std::vector<Case> all;
     const auto add = [&](const Run& run, const FaultCounts& calls, bool goes_on) {
-        const int64_t count = kind.counted == "memory" ? calls.memory
-                              : kind.counted == "disk" ? calls.disk
+        const int64_t count = part.counted == "memory" ? calls.memory
+                              : part.counted == "disk" ? calls.disk
                                                        : calls.files;
-        for (const int64_t n : some_of(count, kind.most, trust.rng().fork(kind.counted).fork(run.name())))
-            for (std::size_t i = 0; i < kind.how.size(); ++i)
-                if (trust.scale == Scale::full || static_cast<std::size_t>(n) % kind.how.size() == i) {
-                    const bool on = kind.how[i] > 0 && (n + static_cast<int64_t>(trust.seed)) % 3 == 0;
-                    all.push_back({run, {kind.counted, n, kind.how[i], on ? "on" : "once"}, goes_on});
+        for (const int64_t n : some_of(count, trust.count(part.most[0], part.most[1], part.most[2]),
+                                       trust.rng().fork(part.counted).fork(run.name())))
+            for (std::size_t i = 0; i < part.how.size(); ++i)
+                if (trust.scale == Scale::full || static_cast<std::size_t>(n) % part.how.size() == i) {
+                    const bool on = part.how[i] > 0 && (n + static_cast<int64_t>(trust.seed)) % 3 == 0;
+                    all.push_back({run, {part.counted, n, part.how[i], on ? "on" : "once"}, goes_on});
                 }
     };
     for (const Run& run : runs.all) {
         add(run, run.calls, false);
-        if (kind.goes_on)
+        if (part.goes_on)
             add(run, run.resumed, true);
     }
     return all;
 }
 
-// Tries all cases, and lets `judge` look at each. Returns in how many the fault came.
-int64_t met(const Instrument& trust, const Runs& runs, const Kind& kind,
-            const std::function<void(const Case&)>& judge) {
-    std::vector<Case> cases = cases_of(kind, runs, trust);
+}  // namespace
+
+int64_t cases_met(const Instrument& trust, const Runs& runs, const Part& part) {
+    std::vector<Case> cases = cases_of(part, runs, trust);
     std::atomic<int64_t> happened = 0;
     for_each_case(std::ssize(cases), runs.damage, [&](int64_t i) {
         Case& c = cases[static_cast<std::size_t>(i)];
@@ -75,11 +56,15 @@ int64_t met(const Instrument& trust, const Runs& runs, const Kind& kind,
         };
         c.r = runs.ran(name, words, c.fault, &c.counts,
                        c.fault.how == -SIGSTOP ? meanwhile : std::function<void()>());
-        judge(c);
+        part.judge(runs, c);
         happened += c.counts.faults > 0 ? 1 : 0;
     });
-    return happened;
+    return happened / (part.of == Part::each_program  ? std::ssize(runs.all)
+                       : part.of == Part::each_signal ? std::ssize(part.how)
+                                                      : 1);
 }
+
+namespace {
 
 // The step of "saved after step N; continue with ...", or -1 if it does not say that.
 int64_t saved_after(const Result& r) {
@@ -95,87 +80,76 @@ bool has_trained(const Result& r) {
     });
 }
 
-}  // namespace
-
 // Before a call: what a process has left that is killed earlier, it had left before the call before.
-int64_t kills(const Instrument& trust, const Runs& runs) {
-    const Kind kind = {"files", {-SIGKILL}, trust.count(2, 8, 200), true};
-    const int64_t count = met(trust, runs, kind, [&](const Case& c) {
-        if (c.r.status != 128 + SIGKILL)
-            runs.damage.note("died", c.which, "it was not killed");
-        if (steps_in(c.folder) < c.steps_before)
-            runs.damage.note("unequal", c.which, "it has lost steps");
-        runs.check(c.run, c.folder, c.which);
-    });
-    return count / std::ssize(runs.all);  // of each program
+void after_kill(const Runs& runs, const Case& c) {
+    if (c.r.status != 128 + SIGKILL)
+        runs.damage.note("died", c.which, "it was not killed");
+    if (steps_in(c.folder) < c.steps_before)
+        runs.damage.note("unequal", c.which, "it has lost steps");
+    runs.check(c.run, c.folder, c.which);
 }
 
 // SIGINT, SIGTERM and SIGHUP: the run finishes its step, saves, and says how to continue; or, before it
 // trains or after, it ends at once. SIGPIPE does nothing: a run must not end because somebody has closed the
 // pipe that shows it.
-int64_t signals(const Instrument& trust, const Runs& runs) {
-    // nohup ignores it, and the programs would inherit that; of a handler they inherit nothing.
-    const auto before = std::signal(SIGHUP, [](int) {});
-    const Kind kind = {"files", {-SIGINT, -SIGTERM, -SIGHUP, -SIGPIPE}, trust.count(4, 13, 50)};
-    const int64_t count = met(trust, runs, kind, [&](const Case& c) {
-        const int signal = -c.fault.how;
-        const int64_t steps = steps_in(c.folder), said = saved_after(c.r);
-        const std::string end = signal == SIGINT ? ": interrupted\n" : ": terminated\n";
-        const auto wrong = [&](const char* what) {
-            runs.damage.note("died", c.which, autograd::join(what, ", status ", c.r.status, ": ", c.r.err));
-        };
-        if (said < 0 && signal != SIGPIPE && steps >= 0 && steps < c.run.program.steps)
-            wrong("it has not saved");
-        if (said >= 0 && (said != steps || c.r.status != 128 + signal || !c.r.err.ends_with(end)))
-            wrong("it says that it has saved");
-        // In its first moments a program has not yet said that it ignores SIGPIPE.
-        const bool early = c.r.err.empty() && !std::filesystem::exists(c.folder);
-        if (!c.ended() && (c.r.status != 128 + signal || (signal == SIGPIPE && !early)))
-            wrong("it has ended");
-        runs.check(c.run, c.folder, c.which);
-    });
-    std::signal(SIGHUP, before);
-    return count / std::ssize(kind.how);  // of each
+void after_signal(const Runs& runs, const Case& c) {
+    const int signal = -c.fault.how;
+    const int64_t steps = steps_in(c.folder), said = saved_after(c.r);
+    const std::string end = signal == SIGINT ? ": interrupted\n" : ": terminated\n";
+    const auto wrong = [&](const char* what) {
+        runs.damage.note("died", c.which, autograd::join(what, ", status ", c.r.status, ": ", c.r.err));
+    };
+    if (said < 0 && signal != SIGPIPE && steps >= 0 && steps < c.run.program.steps)
+        wrong("it has not saved");
+    if (said >= 0 && (said != steps || c.r.status != 128 + signal || !c.r.err.ends_with(end)))
+        wrong("it says that it has saved");
+    // In its first moments a program has not yet said that it ignores SIGPIPE.
+    const bool early = c.r.err.empty() && !std::filesystem::exists(c.folder);
+    if (!c.ended() && (c.r.status != 128 + signal || (signal == SIGPIPE && !early)))
+        wrong("it has ended");
+    runs.check(c.run, c.folder, c.which);
 }
 
 // Some calls that fail change nothing, as the fsync of a folder: then the run ends as usual.
-int64_t failing_calls(const Instrument& trust, const Runs& runs) {
-    const Kind kind = {"disk", {EIO, ENOSPC, EROFS}, trust.count(12, 50, 1 << 20)};
-    return met(trust, runs, kind, [&](const Case& c) {
-        runs.check_told(c.run, c.r, {std::strerror(c.fault.how), "could not be written"}, c.which);
-        if (c.counts.faults > 0 && std::string(c.counts.call) == "fsync" && c.ended())
-            runs.damage.note("died", c.which, "a file that may not be on the disk counts as saved");
-        runs.check_ended(c.run, c.r, c.folder, c.which);
-    });
+void after_failure(const Runs& runs, const Case& c) {
+    runs.check_told(c.run, c.r, {std::strerror(c.fault.how), "could not be written"}, c.which);
+    if (c.counts.faults > 0 && std::string(c.counts.call) == "fsync" && c.ended())
+        runs.damage.note("died", c.which, "a file that may not be on the disk counts as saved");
+    runs.check_ended(c.run, c.r, c.folder, c.which);
 }
 
-// (Few of them, as one step is as the other; tests/models/test_exhausted_memory.cpp takes all of a step.)
-int64_t failing_allocations(const Instrument& trust, const Runs& runs) {
-    return met(trust, runs, {"memory", {ENOMEM}, trust.count(12, 60, 2'000)}, [&](const Case& c) {
-        // (Who has no byte for a line of its own is ended by the C++ library.)
-        if (c.r.status != 128 + SIGABRT || !c.r.err.ends_with("std::bad_alloc\n"))
-            runs.check_told(c.run, c.r,
-                            {"memory", std::strerror(ENOMEM), "gives this program no more than 1 of "},
-                            c.which);
-        runs.check_ended(c.run, c.r, c.folder, c.which);
-    });
+void without_memory(const Runs& runs, const Case& c) {
+    // (Who has no byte for a line of its own is ended by the C++ library.)
+    if (c.r.status != 128 + SIGABRT || !c.r.err.ends_with("std::bad_alloc\n"))
+        runs.check_told(c.run, c.r,
+                        {"memory", std::strerror(ENOMEM), "gives this program no more than 1 of "}, c.which);
+    runs.check_ended(c.run, c.r, c.folder, c.which);
 }
 
 // A run is stopped, another one comes into its folder, from its start to its end, then the first goes on. One
 // of them does the work, the other refuses in one line, or finds the run ended.
-int64_t pairs(const Instrument& trust, const Runs& runs) {
+void after_another(const Runs& runs, const Case& c) {
     const Words refusals = {"another run is writing into this folder",
                             "there is a run in this folder already", "there is no run in this folder",
                             "this belongs to a model, or to another run"};
-    const Kind kind = {"files", {-SIGSTOP}, trust.count(3, 6, 100), true};
-    return met(trust, runs, kind, [&](const Case& c) {
-        runs.check_told(c.run, c.r, refusals, c.which + " (the first)");
-        runs.check_told(c.run, c.other, refusals, c.which + " (the other)");
-        // Both take the same steps, so the files alone would not tell that nobody has refused.
-        if (has_trained(c.r) == has_trained(c.other))
-            runs.damage.note("died", c.which, "both have trained, or neither: " + c.r.err + c.other.err);
-        runs.check_ended(c.run, c.r, c.folder, c.which);
-    });
+    runs.check_told(c.run, c.r, refusals, c.which + " (the first)");
+    runs.check_told(c.run, c.other, refusals, c.which + " (the other)");
+    // Both take the same steps, so the files alone would not tell that nobody has refused.
+    if (has_trained(c.r) == has_trained(c.other))
+        runs.damage.note("died", c.which, "both have trained, or neither: " + c.r.err + c.other.err);
+    runs.check_ended(c.run, c.r, c.folder, c.which);
 }
+
+}  // namespace
+
+using enum Part::Of;
+const std::vector<int> kSignals = {-SIGINT, -SIGTERM, -SIGHUP, -SIGPIPE};
+// (Few allocations, as one step is as the other; tests/models/test_exhausted_memory.cpp takes all of a step.)
+const std::vector<Part> kParts = {
+    {"kills", "kills", each_program, "files", {-SIGKILL}, {2, 8, 200}, after_kill, true},
+    {"signals", "signals", each_signal, "files", kSignals, {4, 13, 50}, after_signal},
+    {"failing_calls", "failing_calls", all, "disk", {EIO, ENOSPC, EROFS}, {12, 50, 1 << 20}, after_failure},
+    {"failing_memory", "failing_allocations", all, "memory", {ENOMEM}, {12, 60, 2'000}, without_memory},
+    {"two_processes", "pairs", all, "files", {-SIGSTOP}, {3, 6, 100}, after_another, true}};
 
 }  // namespace plaingrad::trust
