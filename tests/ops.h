@@ -1,7 +1,7 @@
 // One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes
 // through this table, so whoever adds an op adds one row: gradients against differences, plain forms,
 // instruction sets and threads, float against double, random programs, PyTorch. Wrong calls are in
-// ops/wrong_calls.cpp.
+// ops/wrong_calls*.cpp.
 //
 //     {"softmax", "x.softmax(dim)", [](OpCall& c) {
 //          const Shape s = c.any("x", 1, 4);
