@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/ops.h"
@@ -35,8 +36,7 @@ TEST_CASE("ops, tensors: a wrong call throws one line, which is kept in calls.tx
 
 static Tensor t(const Shape& shape) { return Tensor::full(shape, 1); }
 
-TEST_CASE("ops: sizes of 0 are allowed", "[ops]") {
-    storage_poison(true);
+static void check_sizes_of_0() {
     const Tensor none = leaf(Tensor::zeros({0, 3}));
     CHECK(mul(none, none).shape() == Shape{0, 3});
     CHECK(sum(none).item() == 0);
@@ -62,6 +62,28 @@ TEST_CASE("ops: sizes of 0 are allowed", "[ops]") {
         const Tensor kv = leaf(t({1, 3, 4}));
         attention(t({1, 0, 4}), kv, kv, {.mask = mask}).backward(t({1, 0, 4}));
         CHECK(kv.grad().to_vector() == std::vector<Real>(12, 0));
+    }
+    // No columns; and no columns of attention, queries or keys.
+    const Tensor rows = leaf(t({2, 3, 0})), gain = leaf(t({0}));
+    sum(layer_norm(rows, gain, gain) + rms_norm(rows, gain)).backward();
+    CHECK((rows.has_grad() && gain.has_grad()));
+    for (const Shape& q : {Shape{2, 0, 4}, Shape{2, 3, 4}, Shape{2, 3, 0}})
+        for (const int64_t keys : {0, 2}) {
+            const Tensor x = leaf(t(q)), kv = leaf(t({2, keys, q[2]})),
+                         y = attention(x, kv, kv, {.n_heads = 2});
+            CHECK(y.to_vector() == std::vector<Real>(static_cast<std::size_t>(q.numel()), keys > 0));
+            sum(y).backward();
+            CHECK((x.has_grad() && kv.has_grad()));
+        }
+}
+
+TEST_CASE("ops: sizes of 0 are allowed", "[ops][plain]") {
+    storage_poison(true);
+    for (const Precision p : {Precision::float32, Precision::bf16}) {
+        const UsePrecision precision(p);
+        check_sizes_of_0();
+        const Plain plain;
+        check_sizes_of_0();
     }
     storage_poison(false);
 }
