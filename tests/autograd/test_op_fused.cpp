@@ -1,5 +1,5 @@
-// Fused operations whose sums run in the composition's order: values and gradients are equal to the bit. (Each
-// beside its plain form: test_plain.cpp.)
+// Fused operations whose sums run in the order of the composition: values and gradients are equal to the bit.
+// (Each beside its plain form: test_plain.cpp.)
 #include <functional>
 
 #include "autograd/ops.h"
