@@ -43,9 +43,21 @@ inline constexpr Numbers kNonzero = {Domain::nonzero, 0.3, 2}, kPositive = {Doma
                          kSmall = {Domain::any, -1, 1}, kGain = {Domain::any, 0.5, 2},
                          kFraction = {Domain::fraction, 0, 1};
 
+// What a call rounds, and how much that can matter.
+struct Rounding {
+    bool bf16 = false;      // to bfloat16: its gradient is not the slope
+    bool exact = false;     // nothing: what it moves or selects is as exact as its inputs
+    bool sums = false;      // exact forward, but backward adds up the gradients of repeated elements
+    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
+    // Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an
+    // error that may be larger than the gradient. This says how large the terms can be, for an upstream
+    // gradient of 1.
+    std::function<double(const Inputs& x)> terms = {};
+};
+
 // A call of an op, drawn at random: shapes, options, which inputs. A row asks for what it needs and then says
 // what the call returns. Where sizes and inputs come from is up to the instrument.
-class OpCall : public Dice {
+class OpCall : public Dice, public Rounding {
 public:
     explicit OpCall(const autograd::Rng& rng) : Dice(rng) {}
     virtual ~OpCall() = default;
@@ -102,16 +114,9 @@ public:
     std::vector<std::pair<std::string, Tensor>> constants;
 
     // ---- what instruments have to know
-    bool bf16 = false;      // it rounds to bfloat16: its gradient is not the slope
-    bool exact = false;     // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;      // exact forward, but backward adds up the gradients of repeated elements
-    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
-    double most = 0;        // about how large its result is; 0: as its inputs
+    double most = 0;  // about how large its result is; 0: as its inputs
     // Numbers whose sign decides which formula holds: relu has a slope of 1 or 0.
     std::function<Tensor(const Inputs& x)> kinks;
-    // Where a gradient is a difference of nearly equal terms, rounding these leaves an error that may be
-    // larger than the gradient. This says how large the terms can be, for an upstream gradient of 1.
-    std::function<double(const Inputs& x)> terms;
 
     static constexpr int64_t kNoLimit = int64_t{1} << 40;
 };
