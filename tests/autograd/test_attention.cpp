@@ -176,7 +176,7 @@ void check_weights(const Setting& s, const Tensor& weights) {
 
 }  // namespace
 
-TEST_CASE("attention: each head is the reference, and each weight a share", "[attention]") {
+TEST_CASE("attention: each head is the reference", "[attention]") {
     for (const Setting& s : settings()) {
         INFO(s.name);
         const Input in(s);

@@ -28,12 +28,6 @@ Tensor packed(const Tensor& weight, Precision p, bool transposed = false) {
     return copy;
 }
 
-template <class F>
-void in(Precision p, const F& f) {
-    const UsePrecision precision(p);
-    f();
-}
-
 int64_t bytes_in_use() { return storage_statistics().bytes_in_use; }
 
 // All ops that multiply rows by a weight (K, N).

@@ -1,6 +1,5 @@
 // Shape, Mask and Tokens. (Errors for wrong sizes: ../ops/wrong_calls_of_tensors.cpp.)
 #include <limits>
-#include <sstream>
 
 #include "autograd/base/shape.h"
 #include "autograd/broadcast.h"
