@@ -1,7 +1,7 @@
 // One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes
 // through this table, so whoever adds an op adds one row: gradients against differences, plain forms,
 // instruction sets and threads, float against double, random programs, PyTorch. Wrong calls are in
-// ops/wrong_calls.cpp.
+// ops/wrong_calls*.cpp.
 //
 //     {"softmax", "x.softmax(dim)", [](OpCall& c) {
 //          const Shape s = c.any("x", 1, 4);
@@ -43,9 +43,21 @@ inline constexpr Numbers kNonzero = {Domain::nonzero, 0.3, 2}, kPositive = {Doma
                          kSmall = {Domain::any, -1, 1}, kGain = {Domain::any, 0.5, 2},
                          kFraction = {Domain::fraction, 0, 1};
 
+// What a call rounds, and how much that can matter.
+struct Rounding {
+    bool bf16 = false;      // to bfloat16: its gradient is not the slope
+    bool exact = false;     // nothing: what it moves or selects is as exact as its inputs
+    bool sums = false;      // exact forward, but backward adds up the gradients of repeated elements
+    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
+    // Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an
+    // error that may be larger than the gradient. This says how large the terms can be, for an upstream
+    // gradient of 1.
+    std::function<double(const Inputs& x)> terms = {};
+};
+
 // A call of an op, drawn at random: shapes, options, which inputs. A row asks for what it needs and then says
 // what the call returns. Where sizes and inputs come from is up to the instrument.
-class OpCall : public Dice {
+class OpCall : public Dice, public Rounding {
 public:
     explicit OpCall(const autograd::Rng& rng) : Dice(rng) {}
     virtual ~OpCall() = default;
@@ -80,6 +92,8 @@ public:
     autograd::Activation activation();
     void precision();  // of a product: sometimes bfloat16
     virtual bool wants_bf16() { return one_in(4); }
+    // Whether attention is to return its weights, too, if some are dropped.
+    virtual bool tells_dropped() const { return false; }
     // A rate of dropout, and what it leaves of a tensor of this shape.
     Real rate(const Shape& shape, const autograd::Rng& rng);
 
@@ -100,17 +114,9 @@ public:
     std::vector<std::pair<std::string, Tensor>> constants;
 
     // ---- what instruments have to know
-    bool bf16 = false;           // it rounds to bfloat16: its gradient is not the slope
-    bool exact = false;          // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;           // exact forward, but backward adds up the gradients of repeated elements
-    bool log_of_1 = false;       // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
-    double most = 0;             // about how large its result is; 0: as its inputs
-    bool tells_dropped = false;  // wanted: attention returns its weights, too, if some are dropped
+    double most = 0;  // about how large its result is; 0: as its inputs
     // Numbers whose sign decides which formula holds: relu has a slope of 1 or 0.
     std::function<Tensor(const Inputs& x)> kinks;
-    // Where a gradient is a difference of nearly equal terms, rounding these leaves an error that may be
-    // larger than the gradient. This says how large the terms can be, for an upstream gradient of 1.
-    std::function<double(const Inputs& x)> terms;
 
     static constexpr int64_t kNoLimit = int64_t{1} << 40;
 };
@@ -122,18 +128,18 @@ struct OpRow {
     std::string torch;
     std::function<void(OpCall& c)> draw;
     bool has_graph = true;  // a comparison has none
-    int subject = 0;        // which of the functions below has added it
+    int subject = 0;        // which of the lists below it is in
 };
 const std::vector<OpRow>& op_rows();
 
 // ---- calls with inputs of their own
 
-// small: some dozen numbers, away from kinks, so that differences can be taken. large: some hundreds, of
-// which many may be equal, or where a function has a kink.
+// small: some dozen numbers, away from kinks, so that differences can be taken. large, for PyTorch: some
+// hundreds, of which many may be equal, or where a function has a kink.
 enum class Scale { small, large };
 
 struct AloneCall : OpCall {
-    AloneCall(const OpRow& row, const autograd::Rng& rng, Scale scale, bool tells_dropped = false);
+    AloneCall(const OpRow& row, const autograd::Rng& rng, Scale scale);
 
     int64_t size(int64_t most = kNoLimit) override;
     int64_t length(int64_t width, int64_t scores = 0) override;
@@ -141,6 +147,7 @@ struct AloneCall : OpCall {
     Shape any(const std::string& name, int least_rank, int most_rank, Numbers numbers = {}) override;
     void input(const std::string& name, const Shape& shape, Numbers numbers = {}) override;
     double largest(std::size_t) const override { return 2; }
+    bool tells_dropped() const override { return scale_ == Scale::large; }
     std::string text() const;  // the op, its options, its inputs' shapes
 
     // Two inputs may be the same leaf. So leaves become inputs here.
@@ -158,29 +165,27 @@ private:
 };
 
 // Call `number` of a row: a function of both, whatever other rows there are.
-std::unique_ptr<AloneCall> draw_call(const OpRow& row, uint64_t number, Scale scale,
-                                     bool tells_dropped = false);
+std::unique_ptr<AloneCall> draw_call(const OpRow& row, uint64_t number, Scale scale = Scale::small);
 
 // Draws so many calls of each row.
 template <class F>
 void for_each_call(int count, const F& f) {
     for (const OpRow& row : op_rows())
         for (int number = 0; number < count; ++number)
-            f(*draw_call(row, static_cast<uint64_t>(number), Scale::small));
+            f(*draw_call(row, static_cast<uint64_t>(number)));
 }
 
 // Copies of the leaves, which need gradients if the op has a graph.
 Inputs with_gradients(const AloneCall& c);
+// Of each output, whether it has a gradient; and the numbers of those that have one, in one tensor.
+std::vector<bool> in_graph(const AloneCall& c);
+Tensor only(const std::vector<bool>& wanted, const std::vector<Tensor>& outputs);
 // Begins backward at the outputs that have a graph, each with a gradient of random numbers.
 void backward(const std::vector<Tensor>& outputs);
 
 // Rows by subject.
-void add_elementwise(std::vector<OpRow>& rows);
-void add_moves(std::vector<OpRow>& rows);
-void add_products(std::vector<OpRow>& rows);
-void add_softmax_and_losses(std::vector<OpRow>& rows);
-void add_norms(std::vector<OpRow>& rows);
-void add_attention(std::vector<OpRow>& rows);
+std::vector<OpRow> elementwise_rows(), moving_rows(), product_rows(), loss_rows(), norm_rows(),
+    attention_rows();
 
 // The functions of ops.h by name, each once. Reads that header, in the repository's root.
 std::vector<std::string> declared_ops();

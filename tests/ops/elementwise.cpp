@@ -37,142 +37,102 @@ void draw_two(OpCall& c, const F& f, Size size, const Numbers& of_b = {}) {
     c.returns([=](const Inputs& x) { return f(x[b_first], x[!b_first]); });
 }
 
+constexpr Numbers kWide = {Domain::any, -30, 30}, kNarrow = {Domain::any, -6, 6},
+                  kLogarithm = {Domain::positive, 0.01, 50};
+
 double sum_of(double a, double b) { return a + b; }
 double product_of(double a, double b) { return a * b; }
 double largest_of(double a, double b) { return std::fmax(a, b); }
 double quotient(double a, double) { return a / 0.3; }
 double truth(double, double) { return 1; }
 
-void add_arithmetic(std::vector<OpRow>& rows) {
-    const auto two = [&](const char* name, const char* torch, Two f, Size size, const Numbers& of_b = {}) {
-        rows.push_back({name, torch, [=](OpCall& c) { draw_two(c, f, size, of_b); }});
-    };
-    two("add", "a + b", add, sum_of);
-    two("sub", "a - b", sub, sum_of);
-    two("mul", "a * b", mul, product_of);
-    two("div", "a / b", div, quotient, kNonzero);
-    two("operator+", "a + b", (autograd::operator+), sum_of);
-    two("operator-", "a - b", (autograd::operator-), sum_of);
-    two("operator*", "a * b", (autograd::operator*), product_of);
-    two("operator/", "a / b", (autograd::operator/), quotient, kNonzero);
-    const auto assign = [&](const char* name, const char* torch, Assign f, Size size,
-                            const Numbers& of_b = {}) {
-        rows.push_back({name, torch, [=](OpCall& c) {
-                            const Shape s = c.any("a", 0, 3);
-                            c.input("b", c.narrowed(s), of_b);
-                            c.most = size(c.largest(0), c.largest(1));
-                            c.returns([f](const Inputs& x) {
-                                Tensor y = x[0];
-                                return f(y, x[1]);
-                            });
-                        }});
-    };
-    assign("operator+=", "a + b", (autograd::operator+=), sum_of);
-    assign("operator-=", "a - b", (autograd::operator-=), sum_of);
-    assign("operator*=", "a * b", (autograd::operator*=), product_of);
-    assign("operator/=", "a / b", (autograd::operator/=), quotient, kNonzero);
+OpRow two(const char* name, const char* torch, Two f, Size size, const Numbers& of_b = {}) {
+    return {name, torch, [=](OpCall& c) { draw_two(c, f, size, of_b); }};
+}
+
+OpRow assign(const char* name, const char* torch, Assign f, Size size, const Numbers& of_b = {}) {
+    return {name, torch, [=](OpCall& c) {
+                const Shape s = c.any("a", 0, 3);
+                c.input("b", c.narrowed(s), of_b);
+                c.most = size(c.largest(0), c.largest(1));
+                c.returns([f](const Inputs& x) {
+                    Tensor y = x[0];
+                    return f(y, x[1]);
+                });
+            }};
 }
 
 // The sign of a - b decides.
 Tensor difference(const Inputs& x) { return x[0].detach() - (x.size() > 1 ? x[1].detach() : Tensor(0)); }
 
-void add_comparisons(std::vector<OpRow>& rows) {
-    struct Named {
-        const char *name, *torch;
-        Two f;
-    };
-    const Named comparisons[] = {
-        {"operator<", "(a < b).to(b.dtype)", (autograd::operator<)},
-        {"operator<=", "(a <= b).to(b.dtype)", (autograd::operator<=)},
-        {"operator>", "(a > b).to(b.dtype)", (autograd::operator>)},
-        {"operator>=", "(a >= b).to(b.dtype)", (autograd::operator>=)},
-        {"operator==", "(a == b).to(b.dtype)", (autograd::operator==)},
-        {"operator!=", "(a != b).to(b.dtype)", (autograd::operator!=)},
-    };
-    for (const auto& [name, torch, f] : comparisons)
-        rows.push_back({name, torch,
-                        [f = f](OpCall& c) {
-                            draw_two(c, f, truth);
-                            c.exact = true;
-                            c.kinks = difference;
-                        },
-                        false});
-    const Named choices[] = {{"maximum", "torch.maximum(a, b)", maximum},
-                             {"minimum", "torch.minimum(a, b)", minimum}};
-    for (const auto& [name, torch, f] : choices)
-        rows.push_back({name, torch, [f = f](OpCall& c) {
-                            draw_two(c, f, largest_of);
-                            c.exact = c.sums = true;
-                            c.kinks = difference;
-                        }});
-    rows.push_back(
-        {"where", "torch.where(condition != 0, a, b)", [](OpCall& c) {
-             const bool a_first = c.one_in(2);
-             const Shape all = c.any(a_first ? "a" : "b", 0, 4);
-             c.input(a_first ? "b" : "a", c.narrowed(all));
-             const Shape s = c.narrowed(all);
-             std::vector<Real> bits;
-             for (int64_t i = 0; i < s.numel(); ++i)
-                 bits.push_back(static_cast<Real>(c.below(2)) * c.one_of<Real>({1, -1, Real(0.5)}));
-             const Tensor condition = c.constant("condition", Tensor::from(s, bits));
-             c.exact = c.sums = true;
-             c.returns([=](const Inputs& x) { return where(condition, x[!a_first], x[a_first]); });
-         }});
+OpRow comparison(const char* name, const char* torch, Two f) {
+    return {name, torch,
+            [f](OpCall& c) {
+                draw_two(c, f, truth);
+                c.exact = true;
+                c.kinks = difference;
+            },
+            false};
+}
+
+OpRow choice(const char* name, const char* torch, Two f) {
+    return {name, torch, [f](OpCall& c) {
+                draw_two(c, f, largest_of);
+                c.exact = c.sums = true;
+                c.kinks = difference;
+            }};
+}
+
+void draw_where(OpCall& c) {
+    const bool a_first = c.one_in(2);
+    const Shape all = c.any(a_first ? "a" : "b", 0, 4);
+    c.input(a_first ? "b" : "a", c.narrowed(all));
+    const Shape s = c.narrowed(all);
+    std::vector<Real> bits;
+    for (int64_t i = 0; i < s.numel(); ++i)
+        bits.push_back(static_cast<Real>(c.below(2)) * c.one_of<Real>({1, -1, Real(0.5)}));
+    const Tensor condition = c.constant("condition", Tensor::from(s, bits));
+    c.exact = c.sums = true;
+    c.returns([=](const Inputs& x) { return where(condition, x[!a_first], x[a_first]); });
 }
 
 // A function of each number. `most`: about how large it is; 0: as the numbers.
-struct Function {
-    const char *name, *torch;
-    One f;
-    Numbers numbers;
-    double most, terms;
-    bool exact, has_kink;
-};
+OpRow function(const char* name, const char* torch, One f, const Numbers& range, double most = 0,
+               double terms = 0) {
+    return {name, torch, [=](OpCall& c) {
+                c.any("x", 0, 4, range);
+                c.most = most;
+                if (terms > 0)
+                    c.terms = [terms](const Inputs&) { return terms; };
+                c.returns([f](const Inputs& x) { return f(x[0]); });
+            }};
+}
 
-void add_functions(std::vector<OpRow>& rows) {
-    constexpr Numbers kWide = {Domain::any, -30, 30}, kLogarithm = {Domain::positive, 0.01, 50};
-    // Where tanh is near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
-    const Function functions[] = {
-        {"neg", "-x", neg, {}, 0, 0, true, false},
-        {"operator-", "-x", (autograd::operator-), {}, 0, 0, true, false},
-        {"exp", "x.exp()", exp, {Domain::bounded, -20, 20}, 3, 3, false, false},
-        {"log", "x.log()", log, kLogarithm, 8, 0, false, false},
-        {"sqrt", "x.sqrt()", sqrt, kLogarithm, 0, 0, false, false},
-        {"tanh", "x.tanh()", tanh, kWide, 0, 1, false, false},
-        {"sigmoid", "x.sigmoid()", sigmoid, kWide, 0, 1, false, false},
-        {"abs", "x.abs()", abs, {}, 0, 0, true, true},
-        {"relu", "F.relu(x)", relu, {}, 0, 0, true, true},
-        {"silu", "F.silu(x)", silu, kWide, 0, 0, false, false},
-        {"gelu", "F.gelu(x)", gelu, {Domain::any, -6, 6}, 0, 0, false, false},
-        {"gelu_tanh", "F.gelu(x, approximate='tanh')", gelu_tanh, {Domain::any, -6, 6}, 0, 0, false, false},
-    };
-    for (const Function& r : functions)
-        rows.push_back({r.name, r.torch, [r](OpCall& c) {
-                            c.any("x", 0, 4, r.numbers);
-                            c.most = r.most;
-                            c.exact = r.exact;
-                            if (r.terms > 0)
-                                c.terms = [terms = r.terms](const Inputs&) { return terms; };
-                            if (r.has_kink)
-                                c.kinks = difference;
-                            c.returns([f = r.f](const Inputs& x) { return f(x[0]); });
-                        }});
-    const auto rounding = [&](const char* name, const char* torch, One f) {
-        rows.push_back({name, torch, [f](OpCall& c) {
-                            c.any("x", 0, 4);
-                            c.bf16 = true;
-                            c.returns([f](const Inputs& x) { return f(x[0]); });
-                        }});
-    };
-    rounding("to_bf16", "ToBf16.apply(x)", to_bf16);
-    rounding("gradient_to_bf16", "GradientToBf16.apply(x)", gradient_to_bf16);
-    rows.push_back({"activation", "ACTIVATIONS[activation](x)", [](OpCall& c) {
-                        const Activation f = c.activation();
-                        c.any("x", 0, 4, {Domain::any, -6, 6});
-                        if (f == Activation::relu)
-                            c.kinks = difference;
-                        c.returns([f](const Inputs& x) { return activation(x[0], f); });
-                    }});
+// A number or its negative, or none.
+OpRow sign(const char* name, const char* torch, One f, bool has_kink) {
+    return {name, torch, [=](OpCall& c) {
+                c.any("x", 0, 4);
+                c.exact = true;
+                if (has_kink)
+                    c.kinks = difference;
+                c.returns([f](const Inputs& x) { return f(x[0]); });
+            }};
+}
+
+OpRow rounding(const char* name, const char* torch, One f) {
+    return {name, torch, [f](OpCall& c) {
+                c.any("x", 0, 4);
+                c.bf16 = true;
+                c.returns([f](const Inputs& x) { return f(x[0]); });
+            }};
+}
+
+void draw_activation(OpCall& c) {
+    const Activation f = c.activation();
+    c.any("x", 0, 4, kNarrow);
+    if (f == Activation::relu)
+        c.kinks = difference;
+    c.returns([f](const Inputs& x) { return activation(x[0], f); });
 }
 
 void draw_pow(OpCall& c) {
@@ -201,12 +161,48 @@ void draw_clamp(OpCall& c) {
 
 }  // namespace
 
-void add_elementwise(std::vector<OpRow>& rows) {
-    add_arithmetic(rows);
-    add_comparisons(rows);
-    add_functions(rows);
-    rows.push_back({"pow", "x.pow(p)", draw_pow});
-    rows.push_back({"clamp", "x.clamp(low, high)", draw_clamp});
+std::vector<OpRow> elementwise_rows() {
+    return {
+        two("add", "a + b", add, sum_of),
+        two("sub", "a - b", sub, sum_of),
+        two("mul", "a * b", mul, product_of),
+        two("div", "a / b", div, quotient, kNonzero),
+        two("operator+", "a + b", (autograd::operator+), sum_of),
+        two("operator-", "a - b", (autograd::operator-), sum_of),
+        two("operator*", "a * b", (autograd::operator*), product_of),
+        two("operator/", "a / b", (autograd::operator/), quotient, kNonzero),
+        assign("operator+=", "a + b", (autograd::operator+=), sum_of),
+        assign("operator-=", "a - b", (autograd::operator-=), sum_of),
+        assign("operator*=", "a * b", (autograd::operator*=), product_of),
+        assign("operator/=", "a / b", (autograd::operator/=), quotient, kNonzero),
+        comparison("operator<", "(a < b).to(b.dtype)", (autograd::operator<)),
+        comparison("operator<=", "(a <= b).to(b.dtype)", (autograd::operator<=)),
+        comparison("operator>", "(a > b).to(b.dtype)", (autograd::operator>)),
+        comparison("operator>=", "(a >= b).to(b.dtype)", (autograd::operator>=)),
+        comparison("operator==", "(a == b).to(b.dtype)", (autograd::operator==)),
+        comparison("operator!=", "(a != b).to(b.dtype)", (autograd::operator!=)),
+        choice("maximum", "torch.maximum(a, b)", maximum),
+        choice("minimum", "torch.minimum(a, b)", minimum),
+        {"where", "torch.where(condition != 0, a, b)", draw_where},
+        sign("neg", "-x", neg, false),
+        sign("operator-", "-x", (autograd::operator-), false),
+        function("exp", "x.exp()", exp, {Domain::bounded, -20, 20}, 3, 3),
+        function("log", "x.log()", log, kLogarithm, 8),
+        function("sqrt", "x.sqrt()", sqrt, kLogarithm),
+        // Near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
+        function("tanh", "x.tanh()", tanh, kWide, 0, 1),
+        function("sigmoid", "x.sigmoid()", sigmoid, kWide, 0, 1),
+        sign("abs", "x.abs()", abs, true),
+        sign("relu", "F.relu(x)", relu, true),
+        function("silu", "F.silu(x)", silu, kWide),
+        function("gelu", "F.gelu(x)", gelu, kNarrow),
+        function("gelu_tanh", "F.gelu(x, approximate='tanh')", gelu_tanh, kNarrow),
+        rounding("to_bf16", "ToBf16.apply(x)", to_bf16),
+        rounding("gradient_to_bf16", "GradientToBf16.apply(x)", gradient_to_bf16),
+        {"activation", "ACTIVATIONS[activation](x)", draw_activation},
+        {"pow", "x.pow(p)", draw_pow},
+        {"clamp", "x.clamp(low, high)", draw_clamp},
+    };
 }
 
 }  // namespace plaingrad::tests

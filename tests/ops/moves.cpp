@@ -143,28 +143,31 @@ void draw_split(OpCall& c) {
     });
 }
 
+OpRow move(const char* name, const char* torch, void (*draw)(OpCall&)) {
+    return {name, torch, [draw](OpCall& c) {
+                c.exact = true;
+                draw(c);
+            }};
+}
+
 }  // namespace
 
-void add_moves(std::vector<OpRow>& rows) {
-    rows.push_back({"sum", "reduced(torch.sum, x, dims, keep)", draw_sum});
-    rows.push_back({"mean", "reduced(torch.mean, x, dims, keep)", draw_mean});
-    rows.push_back({"max", "x.max(dim, keepdim=keep == 1).values", draw_max});
-    rows.push_back({"argmax", "argmax(x, dim)", draw_argmax, false});
-    const auto move = [&](const char* name, const char* torch, void (*draw)(OpCall&)) {
-        rows.push_back({name, torch, [draw](OpCall& c) {
-                            c.exact = true;
-                            draw(c);
-                        }});
+std::vector<OpRow> moving_rows() {
+    return {
+        {"sum", "reduced(torch.sum, x, dims, keep)", draw_sum},
+        {"mean", "reduced(torch.mean, x, dims, keep)", draw_mean},
+        {"max", "x.max(dim, keepdim=keep == 1).values", draw_max},
+        {"argmax", "argmax(x, dim)", draw_argmax, false},
+        move("reshape", "x.reshape(sizes)", draw_reshape),
+        move("squeeze", "x.squeeze(dim)", draw_squeeze),
+        move("unsqueeze", "x.unsqueeze(dim)", draw_unsqueeze),
+        move("permute", "x.permute(order)", draw_permute),
+        move("transpose", "x.transpose(dim, other)", draw_transpose),
+        move("slice", "x.narrow(dim, begin, end - begin)", draw_slice),
+        move("concat", "torch.cat([a, b, a], dim)", draw_concat),
+        move("stack", "torch.stack([a, b], dim)", draw_stack),
+        move("split", "x.split(size, dim)", draw_split),
     };
-    move("reshape", "x.reshape(sizes)", draw_reshape);
-    move("squeeze", "x.squeeze(dim)", draw_squeeze);
-    move("unsqueeze", "x.unsqueeze(dim)", draw_unsqueeze);
-    move("permute", "x.permute(order)", draw_permute);
-    move("transpose", "x.transpose(dim, other)", draw_transpose);
-    move("slice", "x.narrow(dim, begin, end - begin)", draw_slice);
-    move("concat", "torch.cat([a, b, a], dim)", draw_concat);
-    move("stack", "torch.stack([a, b], dim)", draw_stack);
-    move("split", "x.split(size, dim)", draw_split);
 }
 
 }  // namespace plaingrad::tests

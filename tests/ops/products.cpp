@@ -88,14 +88,16 @@ void draw_feed_forward(OpCall& c) {
 
 }  // namespace
 
-void add_products(std::vector<OpRow>& rows) {
-    rows.push_back({"matmul", "product(c, a, b.mT if transposed else b)", draw_matmul});
-    rows.push_back({"linear", "with_bias(product(c, x, weight), bias)",
-                    [](OpCall& c) { draw_linear(c, false, linear); }});
-    rows.push_back({"linear_transposed", "with_bias(product(c, x, weight.mT), bias)",
-                    [](OpCall& c) { draw_linear(c, true, linear_transposed); }});
-    rows.push_back({"glu", "glu(c, x)", draw_glu});
-    rows.push_back({"feed_forward", "feed_forward(c)", draw_feed_forward});
+std::vector<OpRow> product_rows() {
+    return {
+        {"matmul", "product(c, a, b.mT if transposed else b)", draw_matmul},
+        {"linear", "with_bias(product(c, x, weight), bias)",
+         [](OpCall& c) { draw_linear(c, false, linear); }},
+        {"linear_transposed", "with_bias(product(c, x, weight.mT), bias)",
+         [](OpCall& c) { draw_linear(c, true, linear_transposed); }},
+        {"glu", "glu(c, x)", draw_glu},
+        {"feed_forward", "feed_forward(c)", draw_feed_forward},
+    };
 }
 
 }  // namespace plaingrad::tests

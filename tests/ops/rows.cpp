@@ -184,28 +184,28 @@ void draw_residual_norm(OpCall& c) {
 
 }  // namespace
 
-void add_softmax_and_losses(std::vector<OpRow>& rows) {
-    rows.push_back({"softmax", "x.softmax(dim)", [](OpCall& c) { draw_softmax(c, false, softmax); }});
-    rows.push_back(
-        {"log_softmax", "x.log_softmax(dim)", [](OpCall& c) { draw_softmax(c, true, log_softmax); }});
-    rows.push_back({"cross_entropy", "entropy(c, x)", draw_cross_entropy});
-    rows.push_back(
-        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }});
-    rows.push_back(
-        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }});
-    rows.push_back({"mse_loss", "F.mse_loss(x, target)", draw_mse_loss});
-    rows.push_back(
-        {"bce_with_logits", "F.binary_cross_entropy_with_logits(x, target)", draw_bce_with_logits});
-    rows.push_back({"embedding", "embedding(c)", draw_embedding});
-    rows.push_back({"gather", "gather(c)", draw_gather});
-    rows.push_back({"dropout", "dropped(c, x)", draw_dropout});
+std::vector<OpRow> loss_rows() {
+    return {
+        {"softmax", "x.softmax(dim)", [](OpCall& c) { draw_softmax(c, false, softmax); }},
+        {"log_softmax", "x.log_softmax(dim)", [](OpCall& c) { draw_softmax(c, true, log_softmax); }},
+        {"cross_entropy", "entropy(c, x)", draw_cross_entropy},
+        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }},
+        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }},
+        {"mse_loss", "F.mse_loss(x, target)", draw_mse_loss},
+        {"bce_with_logits", "F.binary_cross_entropy_with_logits(x, target)", draw_bce_with_logits},
+        {"embedding", "embedding(c)", draw_embedding},
+        {"gather", "gather(c)", draw_gather},
+        {"dropout", "dropped(c, x)", draw_dropout},
+    };
 }
 
-void add_norms(std::vector<OpRow>& rows) {
-    rows.push_back({"rms_norm", "rms_norm(c, x)", draw_rms_norm});
-    rows.push_back({"layer_norm", "layer_norm(c, x)", draw_layer_norm});
-    rows.push_back({"residual", "x + dropped(c, y)", draw_residual});
-    rows.push_back({"residual_norm", "layer_norm(c, x + dropped(c, y))", draw_residual_norm});
+std::vector<OpRow> norm_rows() {
+    return {
+        {"rms_norm", "rms_norm(c, x)", draw_rms_norm},
+        {"layer_norm", "layer_norm(c, x)", draw_layer_norm},
+        {"residual", "x + dropped(c, y)", draw_residual},
+        {"residual_norm", "layer_norm(c, x + dropped(c, y))", draw_residual_norm},
+    };
 }
 
 }  // namespace plaingrad::tests

@@ -18,7 +18,7 @@ Tensor moved_from(Tensor x) {
 }
 const Rng kRng(1);
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
-const std::vector<int32_t> kRows = {0, 5};
+const std::vector<int32_t> kRows = {0, 5}, kBefore = {0, -1};
 constexpr auto kRelu = Activation::relu;
 
 }  // namespace
@@ -256,12 +256,19 @@ Calls calls_of_ops() {
         CALL(self_attention(t({2, 3, 12}), {.n_heads = 3, .n_kv_heads = 2})),
         CALL(self_attention(t({2, 3, 14}), {.n_heads = 3, .n_kv_heads = 2})),
         CALL(self_attention(t({1, 2, 12}), {.n_heads = 2, .mask = Mask::key_counts({9})})),
+        CALL(self_attention(t({2, 2, 12}), {.kv_rows = &kRows})),
+        CALL(self_attention(t({1, 2, 12}), {.kv_length = 1})),
         CALL(cross_attention(kNone, t({1, 2, 8}))),
         CALL(cross_attention(t({1, 2, 4}), kNone)),
         CALL(cross_attention(t({1, 2, 4}), t({1, 2, 6}))),
         CALL(cross_attention(t({1, 2, 4}), t({2, 2, 8}))),
         CALL(cross_attention(t({2, 3, 4}), t({2, 8}))),
-        CALL(cross_attention(t({2, 2, 4}), t({1, 2, 8}), {.kv_rows = &kRows})),
+        CALL(cross_attention(t({2, 2, 4}), t({5, 2, 8}), {.kv_rows = &kRows})),
+        CALL(cross_attention(t({2, 2, 4}), t({5, 2, 8}), {.kv_rows = &kBefore})),
+        CALL(cross_attention(t({3, 2, 4}), t({5, 2, 8}), {.kv_rows = &kRows})),
+        CALL(sum(cross_attention(t({2, 2, 4}).require_grad(), t({6, 2, 8}), {.kv_rows = &kRows})).backward()),
+        CALL(sum(cross_attention(t({1, 2, 4}).require_grad(), t({1, 2, 8}), {.kv_length = 1})).backward()),
+        CALL(cross_attention(t({1, 2, 4}), t({1, 2, 8}), {.kv_length = -1})),
         CALL(cross_attention(t({1, 2, 4}), t({1, 2, 8}), {.kv_length = 3})),
 
         CALL(kNone + 1),

@@ -78,7 +78,7 @@ void write_ops(uint64_t seed, int64_t first, int64_t end, const std::string& pat
     for (int64_t number = first; number < end; ++number) {
         const autograd::Rng rng = autograd::Rng(seed).fork("ops").fork(static_cast<uint64_t>(number));
         const tests::OpRow& row = rows[static_cast<std::size_t>(number % std::ssize(rows))];
-        const auto c = draw_call(row, rng.bits(0), tests::Scale::large, true);
+        const auto c = draw_call(row, rng.bits(0), tests::Scale::large);
         if (!c->bf16 || row.op.find("attention") == std::string::npos)
             file.add(std::to_string(number), *c, rng);
     }

@@ -146,7 +146,7 @@ int Draw::op(Node node, double size) {
                .arguments = join(scale),
                .inputs = {result},
                .call = [scale](const Inputs& in, Branches&) { return in[0] * scale; },
-               .exact = true},
+               .rounding = {.exact = true}},
               size);
 }
 
@@ -158,7 +158,7 @@ int Draw::view(int x, const Shape& shape) {
                    [shape](const Inputs& in, Branches&) {
                        return reshape(in[0], std::vector<int64_t>(shape.begin(), shape.end()));
                    },
-               .exact = true});
+               .rounding = {.exact = true}});
 }
 
 void Draw::release(int x) {
@@ -239,16 +239,18 @@ public:
             nodes_[index(nodes_.size())] = d_.any();
         const bool as_it_is =
             std::all_of(domains_.begin(), domains_.end(), [](Domain d) { return d == Domain::any; });
+        tests::Rounding rounding = *this;
+        rounding.exact &= as_it_is;
+        if (terms)
+            rounding.terms = [of = terms, domains = domains_](const Inputs& in) {
+                return of(mapped(in, domains));
+            };
         d_.may_fail = is_mistake;
         d_.op({.op = row_.op,
                .arguments = words,
                .inputs = nodes_,
                .call = call_of(static_cast<std::size_t>(below(3)), is_mistake),
-               .terms = terms_of(),
-               .log_of_1 = log_of_1,
-               .exact = exact && as_it_is,
-               .sums = sums,
-               .bf16 = bf16},
+               .rounding = rounding},
               is_mistake ? 100 : most);
         d_.may_fail = false;
     }
@@ -280,11 +282,6 @@ private:
             }
             return outputs[which % outputs.size()];
         };
-    }
-    Terms terms_of() const {
-        if (!terms)
-            return {};
-        return [terms = terms, domains = domains_](const Inputs& in) { return terms(mapped(in, domains)); };
     }
 
     Draw& d_;
@@ -321,7 +318,7 @@ void draw_handle(Draw& d) {
               [=](const Inputs& in, Branches&) {
                   return how == 0 ? in[0][row] : how == 1 ? in[0].clone() : in[0].detach();
               },
-          .exact = true});
+          .rounding = {.exact = true}});
 }
 
 }  // namespace

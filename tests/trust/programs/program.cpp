@@ -19,11 +19,6 @@ double largest(const Tensor& x) {
     return most;
 }
 
-void Branches::number(int64_t n) {
-    if (wanted)
-        hash.add(static_cast<uint64_t>(n));
-}
-
 static void list_call(const Node& node, std::ostream& out) {
     out << node.op << '(';
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "autograd/base/random.h"
-#include "autograd/tensor.h"
+#include "tests/ops.h"
 
 namespace plaingrad::trust {
 
@@ -28,17 +28,12 @@ class Branches {
 public:
     // Of each element, whether it is below, at or above 0. Does nothing unless the run asked for it.
     void sign(const Tensor& x);
-    void number(int64_t n);
     bool wanted = false;
     autograd::Hash hash = {};
 };
 
-using Inputs = std::vector<Tensor>;
+using tests::Inputs;
 using Call = std::function<Tensor(const Inputs& x, Branches& branches)>;
-// Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an
-// error that may be larger than the gradient. This says how large the terms can be, for an upstream gradient
-// of 1.
-using Terms = std::function<double(const Inputs& x)>;
 
 struct Node {
     enum class Kind {
@@ -53,14 +48,10 @@ struct Node {
     std::string arguments = {};  // what else it is called with, for a listing
     std::vector<int> inputs = {};
     Call call = {};
-    Terms terms = {};
-    bool log_of_1 = false;     // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
+    tests::Rounding rounding = {};
     Shape shape = {};          // of the result
     bool wanted = false;       // a leaf's gradient
     bool no_grad = false;      // called while a NoGrad exists
-    bool exact = false;        // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;         // exact forward, but backward adds up the gradients of repeated elements
-    bool bf16 = false;         // it rounds to bfloat16
     std::string refused = {};  // the error of a call that is right
 };
 

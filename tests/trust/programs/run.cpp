@@ -140,24 +140,25 @@ private:
     Tensor result_of(int i, const Node& node) {
         if (how_.held != nullptr && !how_.held->in_graph.at(static_cast<std::size_t>(i)))
             return held(i);
-        const double noise = node.bf16 ? how_.bf16_noise : node.exact ? 0 : how_.noise;
+        const tests::Rounding& r = node.rounding;
+        const double noise = r.bf16 ? how_.bf16_noise : r.exact ? 0 : how_.noise;
         const auto upstream = std::make_shared<double>(0);
         Inputs x;
         for (std::size_t n = 0; n < node.inputs.size(); ++n)
-            x.push_back(node.exact && how_.noise > 0
+            x.push_back(r.exact && how_.noise > 0
                             ? gradient_rounded(at(node.inputs[n]), how_.noise, rng_of_noise(i, n))
                             : disturbed(at(node.inputs[n]), noise, i, n));
-        if (noise > 0 && node.terms) {
-            const double terms = without_graph([&] { return node.terms(x); });
+        if (noise > 0 && r.terms) {
+            const double terms = without_graph([&] { return r.terms(x); });
             for (std::size_t n = 0; n < x.size(); ++n)
                 x[n] = gradient_moved(x[n], upstream, noise * terms, rng_of_noise(i, 100 + n));
         }
         const auto no_grad = node.no_grad ? std::make_unique<NoGrad>() : nullptr;
         const Tensor out = node.call(x, branches_);
         x.clear();
-        const Tensor seen = noise > 0 && node.terms ? gradient_seen(out, upstream) : out;
-        const Tensor out_disturbed = disturbed(seen, node.sums ? how_.noise : noise, i, 99);
-        if (noise == 0 || !node.log_of_1)
+        const Tensor seen = noise > 0 && r.terms ? gradient_seen(out, upstream) : out;
+        const Tensor out_disturbed = disturbed(seen, r.sums ? how_.noise : noise, i, 99);
+        if (noise == 0 || !r.log_of_1)
             return out_disturbed;
         return out_disturbed + disturbed(Tensor::ones(out.shape()), noise, i, 98) - Real(1);
     }

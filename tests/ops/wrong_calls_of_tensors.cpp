@@ -1,10 +1,12 @@
 // Tensors, token ids, masks, random numbers, the graph, packed weights, threads.
 #include <limits>
 
+#include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/gradcheck.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "autograd/weight.h"
 #include "tests/trust/words/calls.h"
 
@@ -33,6 +35,10 @@ Tensor packed(Precision precision, bool transposed = false) {
     const autograd::UsePrecision use(precision);
     pack(weight, transposed);
     return weight;
+}
+Tensor plain_linear(const Tensor& x, const Tensor& weight) {
+    const Plain plain;
+    return linear(x, weight);
 }
 void guarded() {
     const NanGuard guard;
@@ -156,6 +162,17 @@ Calls calls_of_tensors() {
         CALL(packed(Precision::bf16).require_grad()),
         CALL(packed(Precision::bf16)[0]),
         CALL(packed(Precision::bf16) + 1),
+        CALL(packed(Precision::bf16).to_vector()),
+        CALL(packed(Precision::bf16).with_shape({4, 3})),
+        CALL(join(packed(Precision::bf16))),
+        CALL(reshape(packed(Precision::bf16), {12})),
+        CALL(matmul(t({2, 3}), packed(Precision::float32))),
+        CALL(sum(packed(Precision::float32))),
+        CALL(transpose(packed(Precision::float32), 0, 1)),
+        CALL(slice(packed(Precision::float32), 0, 1, 2)),
+        CALL(plain_linear(t({2, 3}), packed(Precision::float32))),
+        CALL(sum(linear(leaf({2, 3}), packed(Precision::float32))).backward()),
+        CALL(pack(packed(Precision::float32, true))),
         CALL(linear(t({2, 3}), packed(Precision::bf16))),
         CALL(linear(t({2, 3}), packed(Precision::float32, true))),
         CALL(linear_transposed(t({2, 4}), packed(Precision::float32))),
