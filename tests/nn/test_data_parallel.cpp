@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "autograd/base/random.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
 #include "tests/catch.h"
@@ -60,15 +59,6 @@ struct Outcome {
     bool operator==(const Outcome&) const = default;
 };
 
-uint64_t hash_of(const std::vector<Tensor>& tensors) {
-    autograd::Hash hash;
-    for (const Tensor& tensor : tensors)
-        if (tensor.defined())
-            hash.add(std::string_view(reinterpret_cast<const char*>(tensor.data()),
-                                      static_cast<std::size_t>(tensor.numel()) * sizeof(Real)));
-    return hash.value;
-}
-
 struct Setup {
     int64_t processes = 1, parts = 1, batches = 1;
     Real dropout = Real(0.2);
@@ -102,13 +92,8 @@ Outcome run(const Setup& s, int64_t steps = 3) {
             mine.norms.push_back(now.norm);
             adam.step(0.01, now.scale * clip_scale(now.norm, 0.5));
         }
-        std::vector<Tensor> weights, state;
-        for (const NamedParameter& p : adam.parameters())
-            weights.push_back(p.tensor);
-        for (const NamedParameter& moment : adam.state())
-            state.push_back(moment.tensor);
-        mine.weights = hash_of(weights);
-        mine.state = hash_of(state);
+        mine.weights = hash(adam.parameters());
+        mine.state = hash(adam.state());
         check_same(team, "other weights", std::to_string(mine.weights) + " " + std::to_string(mine.state));
         return mine;
     });
@@ -120,9 +105,8 @@ std::vector<double> gradient_of_batch(int64_t parts) {
     const std::vector<NamedParameter> all = parameters(model);
     const double scale = backward(InParts{all, alone(), parts}, 1, Rng(0), loss_of(model)).scale;
     std::vector<double> flat;
-    for (const NamedParameter& p : all)
-        for (const Real x : p.tensor.grad().to_vector())
-            flat.push_back(static_cast<double>(x) * scale);
+    for (const Real x : take_gradients(all))
+        flat.push_back(static_cast<double>(x) * scale);
     return flat;
 }
 
@@ -253,10 +237,7 @@ TEST_CASE("data parallel: with one part, what a plain loop does", "[nn][team][bi
     }
     const Outcome one = run({1, 1});
     CHECK(one.losses == losses);
-    std::vector<Tensor> weights;
-    for (const NamedParameter& p : adam.parameters())
-        weights.push_back(p.tensor);
-    CHECK(one.weights == hash_of(weights));
+    CHECK(one.weights == hash(adam.parameters()));
 }
 
 TEST_CASE("data parallel: of a step, only the gradients are kept", "[nn][team]") {
@@ -296,12 +277,9 @@ TEST_CASE("data parallel: a model of several buckets, and buckets that no number
                     factor.mutable_data()[i] = static_cast<Real>(i % 1001 + at.part) / 7;
                 return StepLoss{autograd::sum(first.tensor()) + autograd::sum(w.tensor() * factor), 1};
             });
-            const std::vector<Tensor> gradients = {first->grad(), w->grad()};
-            check_same(team, "other gradients", std::to_string(hash_of(gradients)));
-            std::vector<Real> all = gradients[0].to_vector();
-            for (const Real x : gradients[1].to_vector())
-                all.push_back(x);
-            return all;
+            const std::vector<NamedParameter> gradients = {{"first", first->grad()}, {"w", w->grad()}};
+            check_same(team, "other gradients", std::to_string(hash(gradients)));
+            return take_gradients(parallel.parameters);
         }));
     CHECK((same_bits(found[1], found[0]) && same_bits(found[2], found[0])));
     CHECK(std::count(found[0].begin(), found[0].begin() + 7, Real(3)) == 7);

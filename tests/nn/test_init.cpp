@@ -7,7 +7,6 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
-#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -35,69 +34,52 @@ Moments moments(const Tensor& x) {
     return m;
 }
 
-// Fills (-bound, bound) evenly.
-void check_uniform(const Tensor& x, double bound) {
-    const Moments m = moments(x);
-    const double n = static_cast<double>(x.numel()), deviation = bound / std::sqrt(3.0);
-    CHECK(m.largest <= bound * (1 + 1e-6));
-    CHECK(m.largest > bound * (1 - 20 / n));
-    CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
-    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(n)));
-}
+// Evenly in (-size, size), normally with this deviation, or all of them 0.
+struct Drawn {
+    enum Kind { uniform, normal, zero } kind;
+    double size = 0;
+};
 
-void check_normal(const Tensor& x, double deviation) {
+void check_drawn(const Tensor& x, const Drawn& wanted) {
     const Moments m = moments(x);
-    const double n = static_cast<double>(x.numel());
+    const double n = static_cast<double>(x.numel()), size = wanted.size;
+    if (wanted.kind == Drawn::zero) {
+        CHECK(same_bits(x, Tensor::zeros(x.shape())));
+        return;
+    }
+    const bool even = wanted.kind == Drawn::uniform;
+    const double deviation = even ? size / std::sqrt(3.0) : size;
     CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
-    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(2 * n)));
-    CHECK(m.largest > 2.5 * deviation);  // so it is not uniform: that ends at 1.73 deviations
-    CHECK(m.largest < 6.5 * deviation);
+    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(even ? n : 2 * n)));
+    CHECK(m.largest <= (even ? size * (1 + 1e-6) : 6.5 * size));
+    CHECK(m.largest > (even ? size * (1 - 20 / n) : 2.5 * size));  // an even one ends at 1.73 deviations
 }
-
-void check_all(const Tensor& x, Real value) { CHECK(same_bits(x, Tensor::full(x.shape(), value))); }
 
 }  // namespace
 
-TEST_CASE("init: Xavier", "[nn][init]") {
-    const Linear layer(150, 50, Rng(1));
-    check_uniform(layer.weight, std::sqrt(6.0 / 200));
-    check_all(layer.bias, 0);
-    check_normal(Embedding(300, 64, Rng(2)).table, 1.0 / 8);
-    check_normal(PositionalEncoding(Positions::learned, 300, 64, Rng(3)).table, 1.0 / 8);
-}
-
-TEST_CASE("init: normal", "[nn][init]") {
-    const Linear layer(100, 150, Rng(4), {.init = Init::normal});
-    check_normal(layer.weight, 0.1);  // of the inputs, not the outputs
-    check_all(layer.bias, 0);
-    check_normal(Embedding(300, 64, Rng(5), Init::normal).table, 1.0 / 8);
-    // (out, in), as the output layer's: V = 150, d_model = 100
-    check_uniform(initial_matrix(Init::pytorch, {150, 100}, 100, 150, Rng(10)), 0.1);
-    check_normal(initial_matrix(Init::normal, {150, 100}, 100, 150, Rng(11)), 0.1);
-    check_all(Norm(5).gain, 1);
-    check_all(Norm(5).bias, 0);
-}
-
-TEST_CASE("init: PyTorch's defaults", "[nn][init]") {
-    const Linear layer(100, 150, Rng(6), {.init = Init::pytorch});
-    check_uniform(layer.weight, 0.1);
-    check_uniform(Linear(25, 5000, Rng(7), {.init = Init::pytorch}).bias, 0.2);
-    check_all(Linear(0, 3, Rng(7), {.init = Init::pytorch}).bias, 0);
-    check_normal(Embedding(300, 64, Rng(8), Init::pytorch).table, 1);
-    const FeedForward wide(16, 400, Rng(9), {.init = Init::pytorch});
-    check_uniform(wide.linear1.weight, 1.0 / 4);
-    check_uniform(wide.linear2.weight, 1.0 / 20);
-}
-
-TEST_CASE("init: BERT's and GPT-2's", "[nn][init]") {
-    for (const Init init : {Init::bert, Init::gpt2}) {
-        const Linear layer(100, 150, Rng(12), {.init = init});
-        check_normal(layer.weight, 0.02);
-        check_all(layer.bias, 0);
-        check_normal(Embedding(300, 64, Rng(13), init).table, 0.02);
-        check_normal(PositionalEncoding(Positions::learned, 300, 64, Rng(14), init).table, 0.02);
-        check_normal(initial_matrix(init, {150, 100}, 100, 150, Rng(15)), 0.02);
+TEST_CASE("init: matrices, biases and tables of each kind", "[nn][init]") {
+    struct Row {
+        Init init;
+        Drawn matrix, bias, table;  // matrices of 100 inputs, biases of 25, vectors of 64
+    };
+    using enum Drawn::Kind;
+    for (const Row& r : {Row{Init::xavier, {uniform, std::sqrt(6.0 / 250)}, {zero}, {normal, 1.0 / 8}},
+                         Row{Init::normal, {normal, 0.1}, {zero}, {normal, 1.0 / 8}},
+                         Row{Init::pytorch, {uniform, 0.1}, {uniform, 0.2}, {normal, 1}},
+                         Row{Init::bert, {normal, 0.02}, {zero}, {normal, 0.02}},
+                         Row{Init::gpt2, {normal, 0.02}, {zero}, {normal, 0.02}}}) {
+        INFO(kInitNames[static_cast<std::size_t>(r.init)]);
+        check_drawn(Linear(100, 150, Rng(4), {.init = r.init}).weight, r.matrix);
+        check_drawn(Linear(25, 5000, Rng(7), {.init = r.init}).bias, r.bias);
+        check_drawn(Linear(0, 3, Rng(7), {.init = r.init}).bias, {zero});
+        // (out, in), as the output layer's
+        check_drawn(initial_matrix(r.init, {150, 100}, 100, 150, Rng(10)), r.matrix);
+        check_drawn(Embedding(300, 64, Rng(5), r.init).table, r.table);
+        check_drawn(PositionalEncoding(Positions::learned, 300, 64, Rng(3), r.init).table, r.table);
     }
+    const FeedForward wide(16, 400, Rng(9), {.init = Init::pytorch});
+    check_drawn(wide.linear1.weight, {uniform, 1.0 / 4});
+    check_drawn(wide.linear2.weight, {uniform, 1.0 / 20});
 }
 
 TEST_CASE("init: only GPT-2's residual projections depend on the depth", "[nn][init]") {
