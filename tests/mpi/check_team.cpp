@@ -4,7 +4,6 @@
 //     mpirun -np 3 check_team abort 1   process 1 ends all of them, with status 7, while the others wait
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <stdexcept>
 
 #include "autograd/base/check.h"
@@ -74,32 +73,6 @@ void check_exchange(nn::Team& team) {
     }
 }
 
-void check_agreement(nn::Team& team) {
-    wants(!nn::any(team, false), "any, if none says so");
-    for (int64_t r = 0; r < team.size(); ++r) {
-        wants(nn::any(team, team.rank() == r), "any, if one says so");
-        std::string message;
-        try {
-            nn::together(team, [&] { autograd::check(team.rank() != r, "no ", r); });
-        } catch (const autograd::Error& error) {
-            message = error.what();
-        }
-        wants(message.ends_with("no " + std::to_string(r)), "together, an error in one process: " + message);
-    }
-    const auto squares = [](int64_t begin, int64_t end) {
-        std::vector<double> some;
-        for (int64_t i = begin; i < end; ++i)
-            some.push_back(static_cast<double>(i * i));
-        return some;
-    };
-    for (const int64_t n : {0, 1, 11}) {
-        const std::vector<double> all = nn::shared_ranges(team, n, squares);
-        wants(std::ssize(all) == n, "shared ranges, how many");
-        for (int64_t i = 0; i < n; ++i)
-            wants(all[static_cast<std::size_t>(i)] == static_cast<double>(i * i), "shared ranges");
-    }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -114,7 +87,6 @@ int main(int argc, char** argv) {
         check_broadcast(*team);
         check_gather(*team);
         check_exchange(*team);
-        check_agreement(*team);
         if (team->leads())
             std::printf("%lld processes, %lld checks\n", static_cast<long long>(team->size()),
                         static_cast<long long>(checks));
