@@ -11,37 +11,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "nn/checkpoint/json.h"
-
 namespace plaingrad::tests {
-namespace {
 
+using nn::checkpoint::Json;
 using nn::checkpoint::quote;
-
-// What follows "name": in a message; enough for the few values that are read here.
-std::string after(const std::string& message, const std::string& name) {
-    const std::size_t at = message.find("\"" + name + "\":");
-    return at == message.npos ? "" : message.substr(at + name.size() + 3);
-}
-// The string there. It has no escapes: it is an address, a session's number, or was encoded by `value`.
-std::string text_after(const std::string& message, const std::string& name) {
-    const std::string rest = after(message, name);
-    return rest.starts_with('"') ? rest.substr(1, rest.find('"', 1) - 1) : "";
-}
-
-std::string decoded(const std::string& text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i)
-        if (text[i] == '%') {
-            out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-            i += 2;
-        } else {
-            out += text[i];
-        }
-    return out;
-}
-
-}  // namespace
 
 std::string chromium() {
     std::istringstream folders(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
@@ -76,9 +49,10 @@ Browser::Browser() {
     close(from[1]);
     to_ = to[1];
     from_ = from[0];
-    const std::string target = text_after(send("Target.createTarget", R"("url":"about:blank")"), "targetId");
-    session_ = text_after(send("Target.attachToTarget", R"("flatten":true,"targetId":")" + target + "\""),
-                          "sessionId");
+    const Json target = send("Target.createTarget", R"("url":"about:blank")")["targetId"];
+    session_ =
+        send("Target.attachToTarget", R"("flatten":true,"targetId":)" + quote(target.text()))["sessionId"]
+            .text();
     for (const char* const domain : {"Page", "Runtime", "Log", "Network"})
         send(std::string(domain) + ".enable");
 }
@@ -106,9 +80,9 @@ std::string Browser::receive() {
     }
 }
 
-std::string Browser::send(const std::string& method, const std::string& parameters) {
-    const std::string id = std::to_string(++id_);
-    std::string message = R"({"id":)" + id + R"(,"method":")" + method + R"(","params":{)" + parameters + "}";
+Json Browser::send(const std::string& method, const std::string& parameters) {
+    std::string message = R"({"id":)" + std::to_string(++id_) + R"(,"method":")" + method +
+                          R"(","params":{)" + parameters + "}";
     message += session_.empty() ? "}" : R"(,"sessionId":")" + session_ + "\"}";
     for (std::size_t done = 0; done <= message.size();) {  // its final 0 is the end of the message
         const ssize_t n = write(to_, message.c_str() + done, message.size() + 1 - done);
@@ -117,17 +91,20 @@ std::string Browser::send(const std::string& method, const std::string& paramete
         done += static_cast<std::size_t>(n);
     }
     for (;;) {
-        const std::string answer = receive();
-        const std::string event = text_after(answer, "method");
+        const std::string said = receive();
+        const Json answer(said, "the browser's answer");
+        const std::string event = answer["method"].text_or("");
         if (event == "Runtime.consoleAPICalled" || event == "Runtime.exceptionThrown" ||
             event == "Log.entryAdded")
-            console_.push_back(answer);
-        const std::string url = decoded(text_after(after(answer, "request"), "url"));
-        if (event == "Network.requestWillBeSent" &&
-            !text_after(answer, "documentURL").starts_with("about:") && url != page_)
-            requests_.push_back(url);
-        if (event.empty() && answer.starts_with("{\"id\":" + id + ","))
-            return answer;
+            console_.push_back(said);
+        if (event == "Network.requestWillBeSent") {
+            const std::string page = answer["params"]["documentURL"].text(),
+                              url = answer["params"]["request"]["url"].text();
+            if (!page.starts_with("about:") && url != page)
+                requests_.push_back(url);
+        }
+        if (event.empty() && answer["id"].integer() == id_)
+            return answer["result"];
     }
 }
 
@@ -141,18 +118,18 @@ void Browser::open(const std::string& path, int width, int height, bool dark, co
     send("Emulation.setEmulatedMedia",
          std::string(R"("features":[{"name":"prefers-color-scheme","value":")") + (dark ? "dark" : "light") +
              "\"}]");
-    page_ = "file://" + std::filesystem::absolute(path).string();
-    send("Page.navigate", "\"url\":" + quote(page_ + fragment));
+    const std::string url = "file://" + std::filesystem::absolute(path).string() + fragment;
+    send("Page.navigate", "\"url\":" + quote(url));
     for (int i = 0; i < 600 && value("document.readyState + location.protocol") != "completefile:"; ++i)
         usleep(20'000);
 }
 
 std::string Browser::value(const std::string& expression) {
-    const std::string wrapped =
-        "(() => { try { const v = (" + expression +
-        "); return encodeURIComponent(typeof v === 'object' ? JSON.stringify(v) : String(v)); } "
-        "catch (e) { return 'thrown: ' + encodeURIComponent(e.message); } })()";
-    return decoded(text_after(send("Runtime.evaluate", "\"expression\":" + quote(wrapped)), "value"));
+    const std::string wrapped = "(() => { try { const v = (" + expression +
+                                "); return typeof v === 'object' ? JSON.stringify(v) : String(v); } "
+                                "catch (e) { return 'thrown: ' + e.message; } })()";
+    const Json answer = send("Runtime.evaluate", "\"expression\":" + quote(wrapped));
+    return answer.is_null() ? "" : answer["result"]["value"].text_or("");  // null: the page was not ready
 }
 
 std::string Browser::text(const std::string& selector) {

@@ -3,7 +3,6 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,8 +38,8 @@ std::unique_ptr<nn::Team> of_different_programs() {
     });
 }
 
-// How a program of one command, with these words, ends, and what it says: in the first process of such a team.
-// -1 if it has to end the other ones, too. The number of threads is as before.
+// How a program of one command, with these words, ends and what it says, in the first process of such a team;
+// status -1 if it has to end the other ones, too. The number of threads is as before.
 struct Ended {
     int status = -1;
     std::string said = {};
@@ -148,9 +147,8 @@ TEST_CASE("a signal to one process stops all of them", "[kit]") {
         const bool calm = kit::stop_listening_for_interrupt(of_calm) == 0 && !kit::interrupted();
         _exit(calm && kit::stop_listening_for_interrupt(of_stopped) == SIGTERM && kit::interrupted() ? 0 : 1);
     }
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    REQUIRE(child > 0);
+    CHECK(tests::status_of(child) == 0);
 }
 
 namespace {
