@@ -247,18 +247,17 @@ TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]
 
 TEST_CASE("the options of learning from texts are named and explained", "[kit]") {
     kit::TextTraining training;
-    kit::Options steps({"p", "does something"});
-    kit::add_text_training(steps, training, "rows");
-    for (const char* const row :
+    models::RunSettings run;
+    kit::Options options({"p", "does something"});
+    kit::add_text_training(options, training, "rows");
+    kit::add_report_options(options, run);
+    for (const std::string row :
          {"--batch N           rows per step (12)", "--steps N           training steps (2000)",
           "--lr X              highest learning rate (0.003)",
-          "--validate-every N  steps between validations (250)"})
-        CHECK(tests::contains(help_of(steps), "\n  " + std::string(row) + "\n"));
-    models::RunSettings run;
-    kit::Options plots({"p", "does something"});
-    kit::add_report_options(plots, run);
-    CHECK(tests::contains(help_of(plots), " draw the curve of the loss at the end\n"));
-    parse(plots, {"--plot"});
+          "--validate-every N  steps between validations (250)",
+          "--plot              draw the curve of the loss at the end"})
+        CHECK(tests::contains(help_of(options), "\n  " + row + "\n"));
+    parse(options, {"--plot"});
     CHECK(run.plot);
 }
 

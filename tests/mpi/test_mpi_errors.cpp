@@ -135,14 +135,6 @@ TEST_CASE("mpirun: one process with another command", "[mpi]") {
                                (rank == 0 ? "'', not " + said : said + ", not ''"));
                 CHECK_FALSE(std::filesystem::exists(run));
             }
-    // Another program; and without a folder, nothing else is compared.
-    for (const Mpi& mpi : mpis()) {
-        INFO(mpi.name);
-        Job other(mpi, 2, unlike(1, command_of(mpi.apps, "translate", {}), reverse(mpi, {})));
-        check_says(other, 2, "process 1 has another program or version than process 0: 'translate 0.");
-        Job faster(mpi, 2, unlike(1, reverse(mpi, {"--lr=0.5"}), reverse(mpi, {})));
-        check_says(faster, 2, "process 1 has another command than process 0: '--lr=0.5', not ''");
-    }
 }
 
 // srun, and other launchers that speak PMIx, do not say how many processes there are.

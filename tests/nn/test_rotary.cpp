@@ -1,6 +1,6 @@
 // Rotary positions: the formula, what they are for, and the frequencies of each scaling.
-#include "nn/attention.h"
 #include "nn/positional_encoding.h"
+
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -98,14 +98,4 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
         divided += usual == 0;
     }
     CHECK((left > 10 && divided > 10 && left + divided < 32));
-}
-
-TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {
-    for (const Positions kind : {Positions::rotary, Positions::none}) {
-        const PositionalEncoding layer(kind, 5, 6, Rng(1));
-        CHECK(parameters(layer).empty());
-        const Tensor x = random({1, 2, 6}, 1);
-        CHECK(layer(x, Mode::eval(), 3).same_memory(x));
-        CHECK(contains(error_of([&] { layer(x, Mode::eval(), 4); }), "maximum length of 5"));
-    }
 }
