@@ -1,15 +1,8 @@
 #include "tests/apps/browser.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
-#include <stdexcept>
+#include "tests/apps/running.h"
 
 namespace plaingrad::tests {
 
@@ -29,22 +22,18 @@ Browser::Browser() {
     int to[2], from[2];
     if (pipe(to) != 0 || pipe(from) != 0)
         throw std::runtime_error("no pipe");
-    const std::string program = chromium(), data = "--user-data-dir=" + (profile_ / "profile");
-    process_ = fork();
-    if (process_ == 0) {
-        // Chromium reads from descriptor 3 and writes to 4.
-        const int in = fcntl(to[0], F_DUPFD, 10), out = fcntl(from[1], F_DUPFD, 10);
-        dup2(in, 3);
-        dup2(out, 4);
-        const int nowhere = ::open("/dev/null", O_RDWR);
-        dup2(nowhere, STDERR_FILENO);
-        dup2(nowhere, STDOUT_FILENO);
-        execl(program.c_str(), program.c_str(), "--headless", "--no-sandbox", "--disable-gpu",
-              "--remote-debugging-pipe", "--no-first-run", "--disable-extensions",
-              "--disable-background-networking", "--hide-scrollbars", "--disable-dev-shm-usage", data.c_str(),
-              "about:blank", nullptr);
-        _exit(127);
-    }
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, to[0], 3);  // Chromium reads from descriptor 3 and writes to 4
+    posix_spawn_file_actions_adddup2(&files, from[1], 4);
+    process_ = spawn(
+        {chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+         "--no-first-run", "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
+         "--disable-dev-shm-usage", "--user-data-dir=" + (profile_ / "profile"), "about:blank"},
+        chromium(), {}, files);
+    posix_spawn_file_actions_destroy(&files);
     close(to[0]);
     close(from[1]);
     to_ = to[1];

@@ -187,24 +187,6 @@ TEST_CASE("data parallel: frozen parameters", "[nn][team][bits]") {
     }
 }
 
-// As a learning rate's function may do, which `train` calls between the two.
-TEST_CASE("data parallel: what is frozen between backward and step does not change", "[nn][team]") {
-    for (const int64_t parts : {1, 2}) {
-        INFO(parts << " parts");
-        const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3}));
-        Adam adam({{"x", x}, {"y", y}});
-        const InParts parallel{adam.parameters(), alone(), parts};
-        const StepGradient now = backward(parallel, 1, Rng(0), [&](const StepPart&, const Mode&) {
-            return StepLoss{autograd::sum(x.tensor() * y.tensor()), 1};
-        });
-        freeze({{"y", y}});
-        const Tensor reused = Tensor::full({1}, 7);  // perhaps the memory of y's gradient
-        adam.step(0.5, now.scale);
-        CHECK(y->item() == 3);
-        CHECK(x->item() < 2);
-    }
-}
-
 // Parts change the order of sums, and nothing else.
 TEST_CASE("data parallel: the gradient is that of the whole batch", "[nn][team]") {
     const std::vector<double> whole = gradient_of_batch(1);

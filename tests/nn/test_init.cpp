@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "nn/attention.h"
 #include "nn/embedding.h"
@@ -109,14 +110,11 @@ TEST_CASE("init: the same seed gives the same bits, in any order of construction
 
 TEST_CASE("init: the parts of a layer differ", "[nn][init]") {
     const MultiHeadAttention layer(6, 2, Rng(1), {.init = Init::pytorch});
-    std::vector<Real> firsts = {layer.out_proj.weight->data()[0], layer.out_proj.bias->data()[0]};
-    for (int64_t i = 0; i < 3; ++i) {  // of queries, keys and values
-        firsts.push_back(layer.in_proj.weight->data()[i * 6]);
-        firsts.push_back(layer.in_proj.bias->data()[i * 6]);
-    }
-    for (std::size_t i = 0; i < firsts.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            CHECK(firsts[i] != firsts[j]);
+    std::set<Real> firsts = {layer.out_proj.weight->data()[0], layer.out_proj.bias->data()[0]};
+    for (int64_t i = 0; i < 3; ++i)  // of queries, keys and values
+        for (const Parameter* const p : {&layer.in_proj.weight, &layer.in_proj.bias})
+            firsts.insert((*p)->data()[i * 6]);
+    CHECK(firsts.size() == 8);
     const FeedForward square(4, 4, Rng(1));
     CHECK_FALSE(same_bits(square.linear1.weight, square.linear2.weight));
 }
