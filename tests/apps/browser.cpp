@@ -101,12 +101,11 @@ void Browser::open(const std::string& path, int width, int height, bool dark, co
     send("Page.navigate", R"("url":"about:blank")");
     console_.clear();
     requests_.clear();
-    send("Emulation.setDeviceMetricsOverride", R"("deviceScaleFactor":1,"mobile":false,"width":)" +
-                                                   std::to_string(width) + R"(,"height":)" +
-                                                   std::to_string(height));
+    send("Emulation.setDeviceMetricsOverride",
+         autograd::join(R"("deviceScaleFactor":1,"mobile":false,"width":)", width, R"(,"height":)", height));
     send("Emulation.setEmulatedMedia",
-         std::string(R"("features":[{"name":"prefers-color-scheme","value":")") + (dark ? "dark" : "light") +
-             "\"}]");
+         autograd::join(R"("features":[{"name":"prefers-color-scheme","value":")", dark ? "dark" : "light",
+                        "\"}]"));
     const std::string url = "file://" + std::filesystem::absolute(path).string() + fragment;
     send("Page.navigate", "\"url\":" + quote(url));
     for (int i = 0; i < 600 && value("document.readyState + location.protocol") != "completefile:"; ++i)
@@ -149,9 +148,9 @@ void Browser::point_at(const std::string& selector) {
 void Browser::press(const std::string& key) {
     const int code = key == "ArrowLeft" ? 37 : key == "ArrowRight" ? 39 : 9;
     for (const char* const type : {"keyDown", "keyUp"})
-        send("Input.dispatchKeyEvent", std::string(R"("type":")") + type + R"(","key":")" + key +
-                                           R"(","code":")" + key + R"(","windowsVirtualKeyCode":)" +
-                                           std::to_string(code));
+        send("Input.dispatchKeyEvent",
+             autograd::join(R"("type":")", type, R"(","key":")", key, R"(","code":")", key,
+                            R"(","windowsVirtualKeyCode":)", code));
 }
 
 }  // namespace plaingrad::tests

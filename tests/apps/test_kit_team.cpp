@@ -25,7 +25,9 @@ using tests::Words;
 
 namespace {
 
+std::string sent;  // all that this process sends to the other ones
 std::string place_of_the_other(const std::string& mine) {
+    sent += mine + "\n--\n";
     const bool is_place = tests::contains(mine, autograd::where_this_runs().machine);
     return is_place ? "another machine\n0" : mine;
 }
@@ -151,24 +153,12 @@ TEST_CASE("a signal to one process stops all of them", "[kit]") {
     CHECK(tests::status_of(child) == 0);
 }
 
-namespace {
-
-// All that it sends to the other process.
-std::string sent;
-std::string kept(const std::string& mine) {
-    sent += mine + "\n--\n";
-    return place_of_the_other(mine);
-}
-std::unique_ptr<nn::Team> of_two_that_keep() { return std::make_unique<tests::OfTwo>(kept); }
-
-}  // namespace
-
 TEST_CASE("processes of a team must have the same command, but for the number of threads", "[kit]") {
     const auto compared = [](Words words) {
         words.insert(words.begin(), "");
         sent.clear();
         run_in(
-            of_two_that_keep, [](nn::Team&) {}, words);
+            of_two, [](nn::Team&) {}, words);
         return sent;
     };
     const std::string usual = compared({"a.txt", "--steps", "5"});

@@ -18,23 +18,6 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-struct Moments {
-    double mean = 0, deviation = 0, largest = 0;
-};
-
-Moments moments(const Tensor& x) {
-    Moments m;
-    const auto n = static_cast<double>(x.numel());
-    for (const double v : doubles(x)) {
-        m.mean += v / n;
-        m.largest = std::max(m.largest, std::abs(v));
-    }
-    for (const double v : doubles(x))
-        m.deviation += (v - m.mean) * (v - m.mean) / n;
-    m.deviation = std::sqrt(m.deviation);
-    return m;
-}
-
 // Evenly in (-size, size), normally with this deviation, or all of them 0.
 struct Drawn {
     enum Kind { uniform, normal, zero } kind;
@@ -42,18 +25,22 @@ struct Drawn {
 };
 
 void check_drawn(const Tensor& x, const Drawn& wanted) {
-    const Moments m = moments(x);
-    const double n = static_cast<double>(x.numel()), size = wanted.size;
     if (wanted.kind == Drawn::zero) {
         CHECK(same_bits(x, Tensor::zeros(x.shape())));
         return;
     }
     const bool even = wanted.kind == Drawn::uniform;
-    const double deviation = even ? size / std::sqrt(3.0) : size;
-    CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
-    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(even ? n : 2 * n)));
-    CHECK(m.largest <= (even ? size * (1 + 1e-6) : 6.5 * size));
-    CHECK(m.largest > (even ? size * (1 - 20 / n) : 2.5 * size));  // an even one ends at 1.73 deviations
+    const double n = static_cast<double>(x.numel()), size = wanted.size,
+                 deviation = even ? size / std::sqrt(3.0) : size;
+    double mean = 0, variance = 0, largest = 0;
+    for (const double v : doubles(x))
+        mean += v / n, largest = std::max(largest, std::abs(v));
+    for (const double v : doubles(x))
+        variance += (v - mean) * (v - mean) / n;
+    CHECK(std::abs(mean) < 5 * deviation / std::sqrt(n));
+    CHECK(std::sqrt(variance) == Approx(deviation).epsilon(5 / std::sqrt(even ? n : 2 * n)));
+    CHECK(largest <= (even ? size * (1 + 1e-6) : 6.5 * size));
+    CHECK(largest > (even ? size * (1 - 20 / n) : 2.5 * size));  // an even one ends at 1.73 deviations
 }
 
 }  // namespace

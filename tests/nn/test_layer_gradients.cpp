@@ -19,13 +19,16 @@ using Inputs = std::vector<Tensor>;
 template <class Layer, class Call>
 void check_layer(const std::string& what, const Layer& layer, const std::vector<Shape>& shapes,
                  const Call& call) {
-    for (const NamedParameter& p : parameters(layer))  // at the start gains are 1, biases 0
+    std::vector<NamedParameter> leaves = parameters(layer);
+    for (const NamedParameter& p : leaves)  // at the start gains are 1, biases 0
         for (int64_t i = 0; i < p.tensor.numel(); ++i)
             p.tensor.mutable_data()[i] += static_cast<Real>(i % 4) * Real(0.1);
     Inputs inputs;
-    for (const Shape& shape : shapes)
+    for (const Shape& shape : shapes) {
         inputs.push_back(leaf(random(shape, 2 + inputs.size())));
-    check_gradients(what, leaves(layer, inputs), [&] { return call(inputs); });
+        leaves.push_back({"input", inputs.back()});
+    }
+    check_gradients(what, leaves, [&] { return call(inputs); });
 }
 
 }  // namespace
