@@ -42,7 +42,7 @@ static void check_row(const Norm& layer, const std::vector<Real>& x, const std::
 }
 
 // More values are in tests/autograd/test_op_values.cpp.
-TEST_CASE("LayerNorm: gain, bias, and an eps inside the root", "[nn][layers]") {
+TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
     const Norm layer(4), without(4, {.bias = false});
     CHECK(layer.eps == Real(1e-5));
     // The other variant, unbiased deviation, eps outside, would begin with 1.5.
