@@ -132,8 +132,8 @@ tests: $(OUT)/tests $(TESTED_APPS) $(TESTED_BENCHES) $(TESTED_CHAPTERS) $(if $(a
 
 # The scripts of some targets build with jobs of their own. A recipe that says $(MAKE) itself would run under `make -n`, too.
 make_program = $(MAKE)
-test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI: FULL=1, DATA=
-	+@PLAINGRAD_MPI_FULL='$(or $(FULL),0)' PLAINGRAD_MULTI30K='$(DATA)' MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task translate classify generate check_team
+test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI: FULL=1
+	+@PLAINGRAD_MPI_FULL='$(or $(FULL),0)' MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task translate classify generate check_team
 include tests/trust/trust.mk
 # clang's libFuzzer under the address sanitizer, in a build of its own. Which branches an input takes is all that is traced:
 # to trace comparisons would take half of the time, and find the names that the targets' mutators know.

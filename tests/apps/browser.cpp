@@ -1,47 +1,13 @@
 #include "tests/apps/browser.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
-#include <stdexcept>
-
-#include "nn/checkpoint/json.h"
+#include "tests/apps/running.h"
 
 namespace plaingrad::tests {
-namespace {
 
+using nn::checkpoint::Json;
 using nn::checkpoint::quote;
-
-// What follows "name": in a message; enough for the few values that are read here.
-std::string after(const std::string& message, const std::string& name) {
-    const std::size_t at = message.find("\"" + name + "\":");
-    return at == message.npos ? "" : message.substr(at + name.size() + 3);
-}
-// The string there. It has no escapes: it is an address, a session's number, or was encoded by `value`.
-std::string text_after(const std::string& message, const std::string& name) {
-    const std::string rest = after(message, name);
-    return rest.starts_with('"') ? rest.substr(1, rest.find('"', 1) - 1) : "";
-}
-
-std::string decoded(const std::string& text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i)
-        if (text[i] == '%') {
-            out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
-            i += 2;
-        } else {
-            out += text[i];
-        }
-    return out;
-}
-
-}  // namespace
 
 std::string chromium() {
     std::istringstream folders(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
@@ -56,29 +22,26 @@ Browser::Browser() {
     int to[2], from[2];
     if (pipe(to) != 0 || pipe(from) != 0)
         throw std::runtime_error("no pipe");
-    const std::string program = chromium(), data = "--user-data-dir=" + (profile_ / "profile");
-    process_ = fork();
-    if (process_ == 0) {
-        // Chromium reads from descriptor 3 and writes to 4.
-        const int in = fcntl(to[0], F_DUPFD, 10), out = fcntl(from[1], F_DUPFD, 10);
-        dup2(in, 3);
-        dup2(out, 4);
-        const int nowhere = ::open("/dev/null", O_RDWR);
-        dup2(nowhere, STDERR_FILENO);
-        dup2(nowhere, STDOUT_FILENO);
-        execl(program.c_str(), program.c_str(), "--headless", "--no-sandbox", "--disable-gpu",
-              "--remote-debugging-pipe", "--no-first-run", "--disable-extensions",
-              "--disable-background-networking", "--hide-scrollbars", "--disable-dev-shm-usage", data.c_str(),
-              "about:blank", nullptr);
-        _exit(127);
-    }
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, to[0], 3);  // Chromium reads from descriptor 3 and writes to 4
+    posix_spawn_file_actions_adddup2(&files, from[1], 4);
+    process_ = spawn(
+        {chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+         "--no-first-run", "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
+         "--disable-dev-shm-usage", "--user-data-dir=" + (profile_ / "profile"), "about:blank"},
+        chromium(), {}, files);
+    posix_spawn_file_actions_destroy(&files);
     close(to[0]);
     close(from[1]);
     to_ = to[1];
     from_ = from[0];
-    const std::string target = text_after(send("Target.createTarget", R"("url":"about:blank")"), "targetId");
-    session_ = text_after(send("Target.attachToTarget", R"("flatten":true,"targetId":")" + target + "\""),
-                          "sessionId");
+    const Json target = send("Target.createTarget", R"("url":"about:blank")")["targetId"];
+    session_ =
+        send("Target.attachToTarget", R"("flatten":true,"targetId":)" + quote(target.text()))["sessionId"]
+            .text();
     for (const char* const domain : {"Page", "Runtime", "Log", "Network"})
         send(std::string(domain) + ".enable");
 }
@@ -106,9 +69,9 @@ std::string Browser::receive() {
     }
 }
 
-std::string Browser::send(const std::string& method, const std::string& parameters) {
-    const std::string id = std::to_string(++id_);
-    std::string message = R"({"id":)" + id + R"(,"method":")" + method + R"(","params":{)" + parameters + "}";
+Json Browser::send(const std::string& method, const std::string& parameters) {
+    std::string message = R"({"id":)" + std::to_string(++id_) + R"(,"method":")" + method +
+                          R"(","params":{)" + parameters + "}";
     message += session_.empty() ? "}" : R"(,"sessionId":")" + session_ + "\"}";
     for (std::size_t done = 0; done <= message.size();) {  // its final 0 is the end of the message
         const ssize_t n = write(to_, message.c_str() + done, message.size() + 1 - done);
@@ -117,17 +80,20 @@ std::string Browser::send(const std::string& method, const std::string& paramete
         done += static_cast<std::size_t>(n);
     }
     for (;;) {
-        const std::string answer = receive();
-        const std::string event = text_after(answer, "method");
+        const std::string said = receive();
+        const Json answer(said, "the browser's answer");
+        const std::string event = answer["method"].text_or("");
         if (event == "Runtime.consoleAPICalled" || event == "Runtime.exceptionThrown" ||
             event == "Log.entryAdded")
-            console_.push_back(answer);
-        const std::string url = decoded(text_after(after(answer, "request"), "url"));
-        if (event == "Network.requestWillBeSent" &&
-            !text_after(answer, "documentURL").starts_with("about:") && url != page_)
-            requests_.push_back(url);
-        if (event.empty() && answer.starts_with("{\"id\":" + id + ","))
-            return answer;
+            console_.push_back(said);
+        if (event == "Network.requestWillBeSent") {
+            const std::string page = answer["params"]["documentURL"].text(),
+                              url = answer["params"]["request"]["url"].text();
+            if (!page.starts_with("about:") && url != page)
+                requests_.push_back(url);
+        }
+        if (event.empty() && answer["id"].integer() == id_)
+            return answer["result"];
     }
 }
 
@@ -135,24 +101,23 @@ void Browser::open(const std::string& path, int width, int height, bool dark, co
     send("Page.navigate", R"("url":"about:blank")");
     console_.clear();
     requests_.clear();
-    send("Emulation.setDeviceMetricsOverride", R"("deviceScaleFactor":1,"mobile":false,"width":)" +
-                                                   std::to_string(width) + R"(,"height":)" +
-                                                   std::to_string(height));
+    send("Emulation.setDeviceMetricsOverride",
+         autograd::join(R"("deviceScaleFactor":1,"mobile":false,"width":)", width, R"(,"height":)", height));
     send("Emulation.setEmulatedMedia",
-         std::string(R"("features":[{"name":"prefers-color-scheme","value":")") + (dark ? "dark" : "light") +
-             "\"}]");
-    page_ = "file://" + std::filesystem::absolute(path).string();
-    send("Page.navigate", "\"url\":" + quote(page_ + fragment));
+         autograd::join(R"("features":[{"name":"prefers-color-scheme","value":")", dark ? "dark" : "light",
+                        "\"}]"));
+    const std::string url = "file://" + std::filesystem::absolute(path).string() + fragment;
+    send("Page.navigate", "\"url\":" + quote(url));
     for (int i = 0; i < 600 && value("document.readyState + location.protocol") != "completefile:"; ++i)
         usleep(20'000);
 }
 
 std::string Browser::value(const std::string& expression) {
-    const std::string wrapped =
-        "(() => { try { const v = (" + expression +
-        "); return encodeURIComponent(typeof v === 'object' ? JSON.stringify(v) : String(v)); } "
-        "catch (e) { return 'thrown: ' + encodeURIComponent(e.message); } })()";
-    return decoded(text_after(send("Runtime.evaluate", "\"expression\":" + quote(wrapped)), "value"));
+    const std::string wrapped = "(() => { try { const v = (" + expression +
+                                "); return typeof v === 'object' ? JSON.stringify(v) : String(v); } "
+                                "catch (e) { return 'thrown: ' + e.message; } })()";
+    const Json answer = send("Runtime.evaluate", "\"expression\":" + quote(wrapped));
+    return answer.is_null() ? "" : answer["result"]["value"].text_or("");  // null: the page was not ready
 }
 
 std::string Browser::text(const std::string& selector) {
@@ -183,9 +148,9 @@ void Browser::point_at(const std::string& selector) {
 void Browser::press(const std::string& key) {
     const int code = key == "ArrowLeft" ? 37 : key == "ArrowRight" ? 39 : 9;
     for (const char* const type : {"keyDown", "keyUp"})
-        send("Input.dispatchKeyEvent", std::string(R"("type":")") + type + R"(","key":")" + key +
-                                           R"(","code":")" + key + R"(","windowsVirtualKeyCode":)" +
-                                           std::to_string(code));
+        send("Input.dispatchKeyEvent",
+             autograd::join(R"("type":")", type, R"(","key":")", key, R"(","code":")", key,
+                            R"(","windowsVirtualKeyCode":)", code));
 }
 
 }  // namespace plaingrad::tests

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/checkpoint/json.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
@@ -45,14 +46,15 @@ public:
     void press(const std::string& key);  // "ArrowRight"
 
 private:
-    std::string send(const std::string& method, const std::string& parameters = "");
+    // The result that it answers with; null for an error.
+    nn::checkpoint::Json send(const std::string& method, const std::string& parameters = "");
     std::string receive();
 
     Folder profile_;
     pid_t process_ = -1;
     int to_ = -1, from_ = -1;
     int64_t id_ = 0;
-    std::string session_, buffer_, page_;
+    std::string session_, buffer_;
     // Since the page was opened: what the console printed, and requests for anything but the page.
     std::vector<std::string> console_, requests_;
 };

@@ -62,56 +62,51 @@ inline std::vector<nn::NamedParameter> trained_parameters(const models::Transfor
     return all;
 }
 
-// Calls f(name, column, matrix) for each matrix of the page: in the library it is part of the parameter of
-// this name, from this column on. Vectors are matrices of one row.
+// Calls f(matrix, row, column, parameter, index) for each trained number: where it is on the page, and where
+// in the library. A matrix of the page is part of the library's parameter of this name, from this column on;
+// vectors are matrices of one row. Throws Error unless both models have as many.
 template <class F>
-void each_part_of_one_page(const one_page::Transformer& page, const F& f) {
+void each_number_of_one_page(const one_page::Transformer& page, const models::Transformer& model,
+                             const F& f) {
+    const std::vector<nn::NamedParameter> all = trained_parameters(model);
+    int64_t count = 0;
+    const auto part = [&](const std::string& name, int column, const one_page::Tensor& matrix) {
+        const auto p =
+            std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+        autograd::check(p != all.end(), "[one_page] the library has no ", name);
+        const int64_t width = p->tensor.size(p->tensor.rank() - 1);
+        autograd::check(column + matrix.cols <= width && matrix.rows * width <= p->tensor.numel(),
+                        "[one_page] ", name, " ", p->tensor.shape(), " has no room for its part");
+        for (int i = 0; i < matrix.rows; ++i)
+            for (int j = 0; j < matrix.cols; ++j, ++count)
+                f(matrix, i, j, p->tensor, i * width + column + j);
+    };
     const auto heads = [&](const std::string& name, const one_page::MultiHead& attention, bool cross) {
         const std::string q = name + (cross ? ".q_proj.weight" : ".in_proj.weight");
         const std::string kv = name + (cross ? ".kv_proj.weight" : ".in_proj.weight");
         const int keys = cross ? 0 : one_page::d_model;
         int column = 0;  // queries of all heads, then keys, then values
         for (const auto& head : attention.heads) {
-            f(q, column, head.W_Q);
-            f(kv, keys + column, head.W_K);
-            f(kv, keys + one_page::d_model + column, head.W_V);
+            part(q, column, head.W_Q);
+            part(kv, keys + column, head.W_K);
+            part(kv, keys + one_page::d_model + column, head.W_V);
             column += one_page::d_k;
         }
-        f(name + ".out_proj.weight", 0, attention.W_O);
+        part(name + ".out_proj.weight", 0, attention.W_O);
     };
     const auto feed_forward = [&](const std::string& name, const one_page::FeedForward& network) {
-        f(name + ".linear1.weight", 0, network.W_1);
-        f(name + ".linear1.bias", 0, network.b_1);
-        f(name + ".linear2.weight", 0, network.W_2);
-        f(name + ".linear2.bias", 0, network.b_2);
+        part(name + ".linear1.weight", 0, network.W_1);
+        part(name + ".linear1.bias", 0, network.b_1);
+        part(name + ".linear2.weight", 0, network.W_2);
+        part(name + ".linear2.bias", 0, network.b_2);
     };
-    f("src_embedding.tokens.table", 0, page.table);
+    part("src_embedding.tokens.table", 0, page.table);
     const std::string encoder = "encoder.layers.0.", decoder = "decoder.layers.0.";
     heads(encoder + "self_attention", page.encoder.self_attention, false);
     feed_forward(encoder + "feed_forward", page.encoder.feed_forward);
     heads(decoder + "self_attention", page.decoder.self_attention, false);
     heads(decoder + "cross_attention", page.decoder.cross_attention, true);
     feed_forward(decoder + "feed_forward", page.decoder.feed_forward);
-}
-
-// Calls f(matrix, row, column, parameter, index) for each trained number: where it is on the page, and where
-// in the library. Throws Error unless both models have as many.
-template <class F>
-void each_number_of_one_page(const one_page::Transformer& page, const models::Transformer& model,
-                             const F& f) {
-    const std::vector<nn::NamedParameter> all = trained_parameters(model);
-    int64_t count = 0;
-    each_part_of_one_page(page, [&](const std::string& name, int column, const one_page::Tensor& part) {
-        const auto p =
-            std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
-        autograd::check(p != all.end(), "[one_page] the library has no ", name);
-        const int64_t width = p->tensor.size(p->tensor.rank() - 1);
-        autograd::check(column + part.cols <= width && part.rows * width <= p->tensor.numel(), "[one_page] ",
-                        name, " ", p->tensor.shape(), " has no room for ", part.rows, " x ", part.cols);
-        for (int i = 0; i < part.rows; ++i)
-            for (int j = 0; j < part.cols; ++j, ++count)
-                f(part, i, j, p->tensor, i * width + column + j);
-    });
     autograd::check(count == nn::parameter_count(all), "[one_page] ", count, " numbers, and in the library ",
                     nn::parameter_count(all));
 }

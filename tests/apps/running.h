@@ -134,6 +134,19 @@ inline pid_t spawn(Words words, const std::string& file, Words variables,
     return pid;
 }
 
+// Whether a process has ended, which nobody has waited for yet.
+inline bool has_ended(pid_t process) {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+           info.si_pid != 0;
+}
+// Waits for its end.
+inline int status_of(pid_t process) {
+    int status = 0;
+    waitpid(process, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 // A running program. Its streams are files, so that neither side ever waits for the other.
 class Running {
 public:
@@ -192,11 +205,7 @@ public:
     Running& operator=(const Running&) = delete;
 
     void interrupt(int signal = SIGINT) const { kill(pid_, signal); }
-    bool runs() const {
-        siginfo_t info{};
-        return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-               info.si_pid == 0;
-    }
+    bool runs() const { return !has_ended(pid_); }
     // Waits until a signal has stopped it; false if it ends before.
     bool stops() const {
         siginfo_t info{};
@@ -213,10 +222,8 @@ public:
         return true;
     }
     Result wait() {
-        int status = 0;
-        waitpid(std::exchange(pid_, -1), &status, 0);
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_ / "out"),
-                content(folder_ / "err")};
+        const int status = status_of(std::exchange(pid_, -1));
+        return {status, content(folder_ / "out"), content(folder_ / "err")};
     }
 
 private:

@@ -88,9 +88,7 @@ public:
     int status() {
         while (more()) {
         }
-        int status = 0;
-        waitpid(std::exchange(pid_, -1), &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return status_of(std::exchange(pid_, -1));
     }
     tcflag_t usual_modes() const { return usual_modes_; }  // before the program began
     tcflag_t modes() const {
@@ -105,16 +103,11 @@ private:
         window.ws_row = size.rows, window.ws_col = size.columns;
         ioctl(master_, TIOCSWINSZ, &window);
     }
-    bool ended() const {
-        siginfo_t info{};
-        return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-               info.si_pid != 0;
-    }
     // Reads what the program has written since; false after its end, or if nothing comes for a minute.
     bool more() {
         pollfd output = {master_, POLLIN, 0};
         for (int i = 0; i < 1200; ++i) {
-            const bool over = ended();
+            const bool over = has_ended(pid_);
             if (poll(&output, 1, over ? 0 : 50) == 1) {
                 char bytes[4096];
                 const ssize_t n = read(master_, bytes, sizeof bytes);

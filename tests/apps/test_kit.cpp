@@ -1,7 +1,6 @@
 // What the programs share: options, new models, texts on a terminal, errors.
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <sstream>
 
 #include "apps/kit/options.h"
@@ -22,6 +21,22 @@ using tests::Words;
 
 namespace {
 
+void parse(kit::Options& options, Words words, const std::string& called = "./apps/program") {
+    words.insert(words.begin(), called);
+    options.parse(static_cast<int>(words.size()), tests::pointers(words).data());
+}
+
+// The message of what f throws; "" if it throws nothing.
+template <class F>
+std::string error_of(const F& f) {
+    try {
+        f();
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return "";
+}
+
 // One option of each kind.
 struct Everything {
     int64_t steps = 800, seed = 1;
@@ -31,7 +46,7 @@ struct Everything {
     Words rest;
 
     // Parses these words; returns the error's text, or "".
-    std::string operator()(Words words, bool with_rest = true) {
+    std::string operator()(const Words& words, bool with_rest = true) {
         kit::Options options({"program", "does something"});
         options.add("--steps", "N", "how many", steps, {.min = 1});
         options.add("--rate", "X", "how fast", rate, {.min = -1, .max = 1});
@@ -41,37 +56,19 @@ struct Everything {
         options.add_common(seed);
         if (with_rest)
             options.rest("WORD...", "words", rest);
-        words.insert(words.begin(), "./apps/program");
-        try {
-            options.parse(static_cast<int>(words.size()), tests::pointers(words).data());
-        } catch (const UsageError& error) {
-            return error.what();
-        }
-        return "";
+        return error_of([&] { parse(options, words); });
     }
 };
 
 std::string refused(const Words& words, bool with_rest = true) { return Everything()(words, with_rest); }
 
-void parse(kit::Options& options, Words words) {
-    words.insert(words.begin(), "./apps/program");
-    options.parse(static_cast<int>(words.size()), tests::pointers(words).data());
-}
-
-// What --help prints.
-std::string help_of(kit::Options& options) {
-    std::ostringstream out;
-    std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
-    Words words = {"p", "--help"};
-    int status = -1;
-    try {
-        options.parse(2, tests::pointers(words).data());
-    } catch (const kit::Ended& ended) {
-        status = ended.status;
-    }
-    std::cout.rdbuf(before);
-    CHECK(status == 0);
-    return out.str();
+// What --help prints on a terminal of so many columns, or in a pipe.
+std::string help_of(kit::Options& options, unsigned short columns = 0) {
+    const auto ask = [&] { CHECK_THROWS_AS(parse(options, {"--help"}, "p"), kit::Ended); };
+    std::string help =
+        columns > 0 ? tests::shown_by(ask, columns, STDOUT_FILENO) : tests::printed_by(ask, STDOUT_FILENO);
+    std::erase(help, '\r');
+    return help;
 }
 
 // What run_command does with these words: "name(words)" and the seed, or the usage error. Only the commands
@@ -91,13 +88,11 @@ std::string commanded(Words words) {
                             }};
     };
     words.insert(words.begin(), "./apps/program");
-    try {
+    const std::string error = error_of([&] {
         kit::run_command("program", static_cast<int>(words.size()), tests::pointers(words).data(),
                          {command(""), command("train"), command("sample")});
-        return called;
-    } catch (const UsageError& error) {
-        return error.what();
-    }
+    });
+    return error.empty() ? called : error;
 }
 
 }  // namespace
@@ -240,8 +235,7 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
 TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]") {
     const auto begin = [](std::size_t letters, unsigned short columns) {
         kit::Options options({"p", std::string(letters, 'a') + " xyz"});
-        std::string help;
-        tests::shown_by([&] { help = help_of(options); }, columns, STDOUT_FILENO);
+        const std::string help = help_of(options, columns);
         return help.substr(0, help.find("\n\n"));
     };
     const auto text = [](std::size_t letters) { return "p: " + std::string(letters, 'a'); };
@@ -253,18 +247,17 @@ TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]
 
 TEST_CASE("the options of learning from texts are named and explained", "[kit]") {
     kit::TextTraining training;
-    kit::Options steps({"p", "does something"});
-    kit::add_text_training(steps, training, "rows");
-    for (const char* const row :
+    models::RunSettings run;
+    kit::Options options({"p", "does something"});
+    kit::add_text_training(options, training, "rows");
+    kit::add_report_options(options, run);
+    for (const std::string row :
          {"--batch N           rows per step (12)", "--steps N           training steps (2000)",
           "--lr X              highest learning rate (0.003)",
-          "--validate-every N  steps between validations (250)"})
-        CHECK(tests::contains(help_of(steps), "\n  " + std::string(row) + "\n"));
-    models::RunSettings run;
-    kit::Options plots({"p", "does something"});
-    kit::add_report_options(plots, run);
-    CHECK(tests::contains(help_of(plots), " draw the curve of the loss at the end\n"));
-    parse(plots, {"--plot"});
+          "--validate-every N  steps between validations (250)",
+          "--plot              draw the curve of the loss at the end"})
+        CHECK(tests::contains(help_of(options), "\n  " + row + "\n"));
+    parse(options, {"--plot"});
     CHECK(run.plot);
 }
 
@@ -361,13 +354,8 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
     const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n");
     CHECK((older.width == 64 && older.steps == 5 && older.files == Words{"/a"}));
 
-    const auto error = [&](const Words& words, const std::string& lines) {
-        try {
-            resumed(words, lines);
-        } catch (const std::exception& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+    const auto error = [](const Words& words, const std::string& lines) {
+        return error_of([&] { resumed(words, lines); });
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
           "--resume continues the run with its settings: --width cannot be given again; these can: --steps, "
@@ -471,28 +459,23 @@ TEST_CASE("a text from a file cannot make a terminal obey", "[kit]") {
 }
 
 TEST_CASE("errors become exit statuses, and messages are one line, and short", "[kit]") {
-    std::ostringstream err;
-    std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
-    const auto status = [&](const std::function<int()>& body) { return kit::run("p", "", body); };
-    const std::vector<int> statuses = {status([] { return 0; }),
-                                       status([] { return 7; }),
-                                       status([]() -> int { throw UsageError("usage"); }),
-                                       status([]() -> int { throw autograd::Error("two\nlines\033[1m"); }),
-                                       status([]() -> int {
-                                           throw kit::Ended{130, "interrupted"};
-                                       }),
-                                       status([]() -> int { throw std::bad_alloc(); }),
-                                       status([]() -> int { throw kit::Ended{3}; })};
-    const std::string said = err.str();
-    status([]() -> int { throw autograd::Error(std::string(1 << 20, 'a') + "; the fix"); });
-    std::cerr.rdbuf(before);
-    CHECK(statuses == std::vector<int>{0, 7, 2, 1, 130, 1, 3});
-    CHECK(said ==
-          "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
-          "needs less\n");
-    const std::string short_one = err.str().substr(said.size());
-    CHECK((short_one.starts_with("p: aaa") && short_one.ends_with("aaa; the fix\n") &&
-           short_one.size() < 1000));
+    const auto ended = [](const std::function<int()>& body) {
+        int status = -1;
+        const std::string said = tests::printed_by([&] { status = kit::run("p", "", body); });
+        return std::pair(status, said);
+    };
+    const auto thrown = [&](const auto& error) { return ended([&]() -> int { throw error; }); };
+    CHECK(ended([] { return 0; }) == std::pair(0, std::string()));
+    CHECK(ended([] { return 7; }) == std::pair(7, std::string()));
+    CHECK(thrown(UsageError("usage")) == std::pair(2, std::string("p: usage\n")));
+    CHECK(thrown(autograd::Error("two\nlines\033[1m")) == std::pair(1, std::string("p: two?lines?[1m\n")));
+    CHECK(thrown(kit::Ended{130, "interrupted"}) == std::pair(130, std::string("p: interrupted\n")));
+    CHECK(thrown(kit::Ended{3}) == std::pair(3, std::string()));
+    CHECK(thrown(std::bad_alloc()) ==
+          std::pair(1, std::string("p: out of memory; a smaller input, model or batch needs less\n")));
+    const auto [status, said] = thrown(autograd::Error(std::string(1 << 20, 'a') + "; the fix"));
+    CHECK((status == 1 && said.starts_with("p: aaa") && said.ends_with("aaa; the fix\n")));
+    CHECK(said.size() < 1000);
 }
 
 // A program with the baseline's kernels alone: these, and what picks a set, come before the library.

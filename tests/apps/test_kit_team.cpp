@@ -3,7 +3,6 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,13 +18,16 @@
 #include "tests/apps/of_two.h"
 #include "tests/apps/running.h"
 #include "tests/apps/shown.h"
+#include "tests/autograd/values.h"
 
 using namespace plaingrad;  // NOLINT
 using tests::Words;
 
 namespace {
 
+std::string sent;  // all that this process sends to the other ones
 std::string place_of_the_other(const std::string& mine) {
+    sent += mine + "\n--\n";
     const bool is_place = tests::contains(mine, autograd::where_this_runs().machine);
     return is_place ? "another machine\n0" : mine;
 }
@@ -38,42 +40,41 @@ std::unique_ptr<nn::Team> of_different_programs() {
     });
 }
 
-// What the program below does.
-std::function<void(nn::Team&)> body;
-
-// A program of one command, with these words.
-int run_it(kit::Join& join = nn::join_team, Words words = {""}) {
-    return kit::run_program("program", static_cast<int>(words.size()), tests::pointers(words).data(),
-                            {{"", "does something", [](kit::Options& options) { body(*options.team); }}},
-                            join);
-}
-
-// How the first of two processes ends; with -1 if it has to end the other one, too.
-int end_of_two(const std::function<void()>& what) {
-    int status = 0;
-    body = [&](nn::Team&) { what(); };
-    tests::printed_by([&] {
+// How a program of one command, with these words, ends and what it says, in the first process of such a team;
+// status -1 if it has to end the other ones, too. The number of threads is as before.
+struct Ended {
+    int status = -1;
+    std::string said = {};
+};
+std::function<void(nn::Team&)> body;  // what its command does
+Ended run_in(kit::Join& join, const std::function<void(nn::Team&)>& what, Words words = {""}) {
+    const tests::Threads restore(autograd::thread_count());
+    Ended ended;
+    body = what;
+    ended.said = tests::printed_by([&] {
         try {
-            status = run_it(of_two);
+            ended.status = kit::run_program(
+                "program", static_cast<int>(words.size()), tests::pointers(words).data(),
+                {{"", "does something", [](kit::Options& options) { body(*options.team); }}}, join);
         } catch (const tests::OfTwo::Aborted& aborted) {
             CHECK(aborted.status > 0);
-            status = -1;
         }
     });
-    return status;
+    return ended;
 }
 
 }  // namespace
 
 TEST_CASE("only a process that fails alone ends the others", "[kit]") {
-    const int before = autograd::thread_count();
+    const auto end_of_two = [](const std::function<void()>& what) {
+        return run_in(of_two, [&](nn::Team&) { what(); }).status;
+    };
     CHECK(end_of_two([] {}) == 0);
     CHECK(end_of_two([] { throw kit::Ended{128 + SIGTERM, "all know it"}; }) == 143);
     CHECK(end_of_two([] { throw kit::Ended{1}; }) == 1);
     CHECK(end_of_two([] { throw kit::Ended{128 + SIGPIPE}; }) == -1);
     CHECK(end_of_two([] { throw autograd::Error("wrong"); }) == -1);
     CHECK(kit::processes_here() == 1);  // the other one is on another machine
-    autograd::set_thread_count(before);
 }
 
 #if defined(__linux__)  // other systems do not tell on which processors a process runs
@@ -91,20 +92,16 @@ std::unique_ptr<nn::Team> of_three() { return std::make_unique<OfThree>(); }
 // What the first of three says when it begins; and how many threads it has then.
 std::pair<std::string, int> begin_of_three() {
     int threads = 0;
-    const std::string said = tests::printed_by([&] {
-        body = [&](nn::Team&) {
-            threads = autograd::thread_count();
-            CHECK(kit::processes_here() == 2);
-        };
-        run_it(of_three);
+    const Ended ended = run_in(of_three, [&](nn::Team&) {
+        threads = autograd::thread_count();
+        CHECK(kit::processes_here() == 2);
     });
-    return {said, threads};
+    return {ended.said, threads};
 }
 
 }  // namespace
 
 TEST_CASE("processes share their processors, and hear of those that are idle", "[kit]") {
-    const int before = autograd::thread_count();
     const char* const given = std::getenv("PLAINGRAD_THREADS");
     const std::string usual = given == nullptr ? "" : given;
     cpu_set_t all{}, one{};
@@ -127,16 +124,16 @@ TEST_CASE("processes share their processors, and hear of those that are idle", "
                              : ""));
 
     setenv("PLAINGRAD_THREADS", "7", 1);
-    autograd::set_thread_count(7);
-    CHECK(begin_of_three().second == 7);  // as the user has said
+    {
+        const tests::Threads seven(7);
+        CHECK(begin_of_three().second == 7);  // as the user has said
+    }
     if (given == nullptr)
         unsetenv("PLAINGRAD_THREADS");
     else
         setenv("PLAINGRAD_THREADS", usual.c_str(), 1);
-    autograd::set_thread_count(before);
-    CHECK(end_of_two([] {}) == 0);
+    CHECK(run_in(of_two, [](nn::Team&) {}).status == 0);
     CHECK(kit::processes_here() == 1);  // for the tests that follow
-    autograd::set_thread_count(before);
 }
 #endif
 
@@ -152,66 +149,40 @@ TEST_CASE("a signal to one process stops all of them", "[kit]") {
         const bool calm = kit::stop_listening_for_interrupt(of_calm) == 0 && !kit::interrupted();
         _exit(calm && kit::stop_listening_for_interrupt(of_stopped) == SIGTERM && kit::interrupted() ? 0 : 1);
     }
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    REQUIRE(child > 0);
+    CHECK(tests::status_of(child) == 0);
 }
-
-namespace {
-
-// All that it sends to the other process.
-std::string sent;
-std::string kept(const std::string& mine) {
-    sent += mine + "\n--\n";
-    return place_of_the_other(mine);
-}
-std::unique_ptr<nn::Team> of_two_that_keep() { return std::make_unique<tests::OfTwo>(kept); }
-
-}  // namespace
 
 TEST_CASE("processes of a team must have the same command, but for the number of threads", "[kit]") {
-    const int before = autograd::thread_count();
     const auto compared = [](Words words) {
         words.insert(words.begin(), "");
         sent.clear();
-        body = [](nn::Team&) {};
-        tests::printed_by([&] { run_it(of_two_that_keep, words); });
+        run_in(
+            of_two, [](nn::Team&) {}, words);
         return sent;
     };
     const std::string usual = compared({"a.txt", "--steps", "5"});
     CHECK(tests::contains(usual, "\n--\n a.txt\n--steps 5\n--\n"));
     CHECK(compared({"a.txt", "--threads", "3", "--steps", "5"}) == usual);
     CHECK(compared({"a.txt", "--threads=3", "--steps", "5"}) == usual);
-    autograd::set_thread_count(before);
 }
 
 TEST_CASE("processes of a team must run the same program", "[kit]") {
-    const int before = autograd::thread_count();
-    const auto result = [](kit::Join& join) {
-        bool ran = false;
-        body = [&](nn::Team&) { ran = true; };
-        const std::string said = tests::printed_by([&] {
-            try {
-                run_it(join);
-            } catch (const tests::OfTwo::Aborted&) {
-            }
-        });
-        return ran ? "it ran" : said;
-    };
-    CHECK(result(of_two) == "it ran");
-    CHECK(tests::contains(result(of_different_programs),
-                          "process 1 has another program or version than process 0: 'proprogram "));
-    autograd::set_thread_count(before);
+    bool ran = false;
+    const auto runs = [&](nn::Team&) { ran = true; };
+    const std::string said = run_in(of_different_programs, runs).said;
+    CHECK(tests::contains(said, "process 1 has another program or version than process 0: 'proprogram "));
+    CHECK_FALSE(ran);
+    run_in(of_two, runs);
+    CHECK(ran);
 }
 
 TEST_CASE("a process that is alone keeps its number of threads", "[kit]") {
-    const int before = autograd::thread_count(), many = autograd::processors() + 1;
-    autograd::set_thread_count(many);
+    const tests::Threads many(autograd::processors() + 1);
     int inside = 0;
     int64_t processes = 0;
-    body = [&](nn::Team& team) { inside = autograd::thread_count(), processes = team.size(); };
-    CHECK(run_it() == 0);
-    CHECK(processes == 1);
-    autograd::set_thread_count(before);
-    CHECK(inside == many);
+    const Ended ended = run_in(
+        nn::join_team, [&](nn::Team& team) { inside = autograd::thread_count(), processes = team.size(); });
+    CHECK((ended.status == 0 && processes == 1));
+    CHECK(inside == autograd::processors() + 1);
 }

@@ -9,11 +9,10 @@ using namespace tests;      // NOLINT
 
 namespace {
 
+const Words kSmall = {"--steps", "20", "--d-model", "8", "--heads", "2", "--d-ff", "16"};
+
 // reverse_task, small: it learns too little for a status of 0.
-Result reverse(const Words& more) {
-    return run("reverse_task",
-               joined({"--steps", "20", "--d-model", "8", "--heads", "2", "--d-ff", "16"}, more));
-}
+Result reverse(const Words& more) { return run("reverse_task", joined(kSmall, more)); }
 
 }  // namespace
 
@@ -29,7 +28,7 @@ TEST_CASE("every program that trains writes a page, which shows all that it has"
     const std::string curves = "curves attention masks positions embeddings ", last = "values model run",
                       samples = curves + "samples " + last;
     const std::vector<std::tuple<std::string, Words, std::string>> programs = {
-        {"reverse_task", {"--steps", "20", "--d-model", "8", "--heads", "2", "--d-ff", "16"}, samples},
+        {"reverse_task", kSmall, samples},
         {"toy_translate", {"--epochs", "3", "hello"}, samples},
         {"tasks", {"sort", "--steps", "4"}, curves + last},
         {"generate", {"train", book, "--steps", "4", "--d-model", "16"}, samples},

@@ -1,4 +1,5 @@
 // The benchmarks run and print numbers. The values depend on the machine.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <regex>
@@ -11,17 +12,13 @@ using namespace tests;
 
 namespace {
 
-Result bench(const std::string& program, const Words& arguments, const With& with = {}) {
+// The path of a benchmark, for `run` and `must_run`.
+std::string at(const std::string& program) {
     const std::filesystem::path folder = environment("PLAINGRAD_BENCH", "build/bench");
-    return run(std::filesystem::relative(folder / program, apps()), arguments, with);
+    return std::filesystem::relative(folder / program, apps());
 }
-
-Words columns(const std::string& line) {
-    Words all;
-    std::istringstream stream(line);
-    for (std::string column; std::getline(stream, column, ',');)
-        all.push_back(column);
-    return all;
+Words lines_of_bench(const std::string& program, const Words& arguments, const With& with = {}) {
+    return lines_of(must_run(at(program), arguments, with).out);
 }
 
 bool has_python() { return std::system("command -v python3 >/dev/null") == 0; }
@@ -54,48 +51,42 @@ TEST_CASE("bench: a benchmark prints the columns that against.py compares, and n
               "tiny,bf16,1,prompt 64,"},
          }) {
         std::istringstream words(c.arguments + " --threads 1 --csv");
-        const Result result =
-            bench("bench_" + c.program, Words(std::istream_iterator<std::string>(words), {}));
-        INFO(c.program << " " << c.arguments << ": " << result.out << result.err);
-        CHECK(result.status == 0);
-        const Words lines = lines_of(result.out);
+        INFO(c.program << " " << c.arguments);
+        const Words lines =
+            lines_of_bench("bench_" + c.program, Words(std::istream_iterator<std::string>(words), {}));
         REQUIRE(lines.size() == 2);
         CHECK(lines[0] == c.head);
         REQUIRE(lines[1].starts_with(c.row));
-        const Words row = columns(lines[1]);
-        REQUIRE(row.size() == columns(lines[0]).size());
-        for (std::size_t i = columns(c.row).size(); i < row.size(); ++i)
+        const Words row = fields(lines[1], ',');
+        REQUIRE(row.size() == fields(lines[0], ',').size());
+        for (std::size_t i = fields(c.row, ',').size(); i < row.size(); ++i)
             CHECK(positive(row[i]));
     }
 }
 
 TEST_CASE("bench: in turns with another program, milliseconds and memory for each number read", "[bench]") {
-    for (const Words& call : {Words{"bench_training", "--workload", "toy"}, Words{"bench_decoding"},
-                              Words{"bench_attention", "--length", "40", "--mask", "full"},
-                              Words{"bench_generation", "--model", "tiny"}}) {
-        Words arguments(call.begin() + 1, call.end());
-        arguments.insert(arguments.end(), {"--turns", "--threads", "1"});
-        const Result result = bench(call[0], arguments, {.input = "1\n2\n"});
-        INFO(call[0] << ": " << result.err);
-        CHECK(result.status == 0);
-        const Words lines = lines_of(result.out);
+    for (const auto& [program, which] :
+         std::vector<std::pair<std::string, Words>>{{"bench_training", {"--workload", "toy"}},
+                                                    {"bench_decoding", {}},
+                                                    {"bench_attention", {"--length", "40", "--mask", "full"}},
+                                                    {"bench_generation", {"--model", "tiny"}}}) {
+        INFO(program);
+        const Words lines =
+            lines_of_bench(program, joined(which, {"--turns", "--threads", "1"}), {.input = "1\n2\n"});
         REQUIRE(lines.size() == 3);
         CHECK(lines[0].starts_with("ready "));
         CHECK(positive(lines[1]));
         CHECK(positive(lines[2].substr(lines[2].find(' '))));
     }
-    CHECK(bench("bench_training", {"--turns"}).status == 2);                     // which workload?
-    CHECK(bench("bench_attention", {"--turns", "--length", "40"}).status == 2);  // which mask?
+    CHECK(run(at("bench_training"), {"--turns"}).status == 2);                     // which workload?
+    CHECK(run(at("bench_attention"), {"--turns", "--length", "40"}).status == 2);  // which mask?
 }
 
 TEST_CASE("bench_decoding: sentences of the same length from every search, for others to compare",
           "[bench]") {
     for (const std::string search : {"greedy", "beam", "sampling"}) {
         const Folder folder;
-        const Result result =
-            bench("bench_decoding", {"--batch", "2", "--search", search, "--save", folder.path});
-        INFO(search << ": " << result.err);
-        REQUIRE(result.status == 0);
+        must_run(at("bench_decoding"), {"--batch", "2", "--search", search, "--save", folder.path});
         CHECK(std::filesystem::file_size(folder / "model.safetensors") > 1'000'000);
         for (const auto& [name, length] : {std::pair{"source.txt", 16}, std::pair{"written.txt", 32}}) {
             const Words lines = lines_of(content(folder / name));
@@ -112,9 +103,8 @@ TEST_CASE("bench-peers: the programs to compare with have our workloads and size
     const std::string script =
         "import sys; sys.path.insert(0, 'tests/bench/peers'); from shapes import TRAINING\n"
         "for name, s in TRAINING.items(): print(name, s[0], *(f'{float(x):g}' for x in s[1:]))";
-    const Result theirs = run("/usr/bin/env", {"python3", "-c", script}, {.called = "env"});
-    REQUIRE(theirs.status == 0);
-    CHECK(bench("bench_training", {"--sizes"}).out == theirs.out);
+    CHECK(must_run(at("bench_training"), {"--sizes"}).out ==
+          must_run("/usr/bin/env", {"python3", "-c", script}, {.called = "env"}).out);
 }
 
 TEST_CASE("bench-peers: what is not installed is skipped", "[bench]") {
@@ -196,14 +186,13 @@ TEST_CASE("bench-against: medians, ratios over pairs, rows that one tree lacks, 
 TEST_CASE("bench_profile: every kernel's time, the products by shape, and what is not arithmetic",
           "[bench]") {
     const Words toy = {"--workload", "toy", "--steps", "1"};
-    const std::string csv = bench("bench_profile", {toy[0], toy[1], toy[2], toy[3], "--csv"}).out;
+    const std::string csv = must_run(at("bench_profile"), joined(toy, {"--csv"})).out;
     INFO(csv);
     CHECK(contains(csv, "\ngemm: all products,"));
     CHECK(contains(csv, "\nattention_backward,6,"));  // 2 in the encoder, 4 in the decoder
     CHECK(contains(csv, "\n  20 x 256 x 128,"));
     for (const auto& [precision, peak] : {std::pair{"float32", "fma"}, std::pair{"bf16", "bf16"}}) {
-        const std::string out =
-            bench("bench_profile", {toy[0], toy[1], toy[2], toy[3], "--precision", precision}).out;
+        const std::string out = must_run(at("bench_profile"), joined(toy, {"--precision", precision})).out;
         INFO(out);
         CHECK(std::regex_search(out, std::regex(std::string(peak) + " peak [1-9][0-9]* GFLOP/s\n")));
         for (const std::string name : {"reverse", "toy", "char_small"}) {
@@ -217,44 +206,35 @@ TEST_CASE("bench_profile: every kernel's time, the products by shape, and what i
 
 TEST_CASE("bench_blocks: a row for each configuration", "[bench]") {
     const Folder folder;
-    std::string text;
-    for (int i = 0; i < 40; ++i)
-        text += "the quick brown fox, ";
-    const std::string program = (std::filesystem::absolute(apps()) / "generate").string();
-    const auto compare = [&](const std::string& config) {
-        return bench("bench_blocks",
-                     {folder.write("text.txt", text), "--program", program, "--steps", "1", config});
-    };
-    const Result result = compare("2017+grouped");
-    INFO(result.out << result.err);
-    REQUIRE(result.status == 0);
-    const std::string loss = R"((\d\.\d{3}))", printed = lines_of(result.out).at(2);
+    const Words options = {folder.write("text.txt", repeated("the quick brown fox, ", 40)), "--program",
+                           (std::filesystem::absolute(apps()) / "generate").string(), "--steps", "1"};
+    const std::string loss = R"((\d\.\d{3}))",
+                      printed = lines_of_bench("bench_blocks", joined(options, {"2017+grouped"})).at(2);
     const std::regex row(R"(\| 2017\+grouped \| [\d,]+ \| 608 \| 0\.003 \| )" + loss + R"( \()" + loss +
                          ", " + loss + ", " + loss + R"(\) \| 1\.00 \| 1,024 \|)");
     std::smatch found;  // refers to what is printed
     REQUIRE(std::regex_match(printed, found, row));
     CHECK(std::stod(found[1]) ==
           Approx((std::stod(found[2]) + std::stod(found[3]) + std::stod(found[4])) / 3).margin(1.1e-3));
-    CHECK(compare("2018").status == 2);
+    CHECK(run(at("bench_blocks"), joined(options, {"2018"})).status == 2);
 }
 
 TEST_CASE("bench_step_staircase: one training step, from scalars in Python to all threads", "[bench]") {
     if (!has_python())
         SKIP("there is no python3");
     // It fails by itself if losses or gradients differ.
-    const Result result = bench("bench_step_staircase", {"--sequences", "1", "--python-steps", "2", "--csv"});
-    INFO(result.out << result.err);
-    REQUIRE(result.status == 0);
-    const Words lines = lines_of(result.out);
+    const Words lines =
+        lines_of_bench("bench_step_staircase", {"--sequences", "1", "--python-steps", "2", "--csv"});
     REQUIRE(lines.size() >= 5);
     CHECK(lines[1].starts_with("1 scalars in Python,"));
     CHECK(lines[2].starts_with("2 one page,"));
-    CHECK(contains(result.out, "fused ops,"));
+    CHECK(std::any_of(lines.begin(), lines.end(),
+                      [](const std::string& line) { return contains(line, "fused ops,"); }));
     for (std::size_t i = 1; i < lines.size(); ++i) {
-        const Words row = columns(lines[i]);
+        const Words row = fields(lines[i], ',');
         REQUIRE(row.size() == 5);
         CHECK(positive(row[1]));
         CHECK(positive(row[3]));
     }
-    CHECK(bench("bench_step_staircase", {"--python", "false"}).status == 1);
+    CHECK(run(at("bench_step_staircase"), {"--python", "false"}).status == 1);
 }

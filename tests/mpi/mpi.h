@@ -172,7 +172,10 @@ inline Words complaints(const Result& result) {
 // Runs that are small, but have dropout, parts of several sizes, validations and several checkpoints.
 struct Program {
     std::string name;
-    Words train, begin;  // begin: the words before the options of --resume
+    Words train;
+    Words resume(const std::string& run) const {
+        return joined(name == "reverse_task" ? Words() : Words{"train"}, {"--resume", run});
+    }
 };
 
 // English numbers, and the same digits in reverse order.
@@ -195,35 +198,29 @@ struct Programs {
     std::string pairs = folder.write("pairs.tsv", numbers());
     std::string steps = full() ? "200" : "16";
     std::string often = full() ? "50" : "8", epochs = full() ? "40" : "3";
-    Program reverse = {
-        "reverse_task",
-        words("--layers 1 --d-model 16 --d-ff 32 --heads 2 --batch 19 --save-every 5 --steps " + steps),
-        {}};
     Program characters = {"generate",
                           words("train apps/programs/generate/log_book.txt --layers 2 --heads 2 --d-model 24 "
                                 "--context 24 --dropout 0.1 --batch 9 --save-every 5 --steps " +
-                                steps + " --validate-every " + often),
-                          {"train"}};
+                                steps + " --validate-every " + often)};
     Program sentences = {
         "translate",
         joined({"train", pairs, "--validation", pairs},
                words("--merges 30 --batch-tokens 256 --context 32 --layers 1 --heads 2 --d-model 16 "
                      "--d-ff 32 --warmup 8 --save-every 5 --steps " +
-                     steps)),
-        {"train"}};
-    Program labels = {
-        "classify",
-        words("train apps/programs/classify/requests.txt --batch 21 --layers 1 --heads 2 --d-model 16 "
-              "--validation 12 --patience 40 --save-every 5 --epochs " +
-              epochs),
-        {"train"}};
-    Program texts = {"generate",
-                     joined({"train", empty_model()},
+                     steps))};
+    std::vector<Program> all = {
+        characters,
+        sentences,
+        {"reverse_task",
+         words("--layers 1 --d-model 16 --d-ff 32 --heads 2 --batch 19 --save-every 5 --steps " + steps)},
+        {"classify",
+         words("train apps/programs/classify/requests.txt --batch 21 --layers 1 --heads 2 --d-model 16 "
+               "--validation 12 --patience 40 --save-every 5 --epochs " +
+               epochs)},
+        {"generate", joined({"train", empty_model()},
                             words("apps/programs/generate/log_book.txt --context 24 --batch 9 --layers 1 "
                                   "--save-every 5 --steps " +
-                                  steps + " --validate-every " + often)),
-                     {"train"}};
-    std::vector<Program> all = {reverse, characters, sentences, labels, texts};
+                                  steps + " --validate-every " + often))}};
 
     // A model with random weights.
     std::string empty_model() const {

@@ -23,18 +23,9 @@ Ended expected(const Programs& programs, const Program& p, const std::string& pa
     return ended;
 }
 
-void check_run(const Mpi& mpi, int ranks, const Program& p, const Words& more, const std::string& run,
-               const Ended& wanted) {
-    INFO(p.name << ", " << ranks << " processes, " << mpi.name);
-    const Result r = mpirun(mpi, ranks, p.name, joined(p.train, joined(more, {"--save", run})));
-    INFO(r.err);
-    CHECK(r.status == wanted.status);
-    CHECK(files_of(run) == wanted.files);
-    std::filesystem::remove_all(run);
-}
-
 }  // namespace
 
+// One of the processes, the first or the second, has another set of instructions, with the same bits.
 TEST_CASE("programs: the same files on any number of processes and threads, with any MPI", "[mpi][bits]") {
     const Programs programs;
     const std::string run = programs.folder / "run", parts = full() ? "8" : "4";
@@ -42,8 +33,17 @@ TEST_CASE("programs: the same files on any number of processes and threads, with
         const auto wanted = expected(programs, p, parts);
         for (const Mpi& mpi : mpis())
             for (const int ranks : full() ? std::vector{1, 2, 3, 4, 7, 8} : std::vector{2, 3, 4})
-                for (const char* threads : full() ? std::vector{"1", "2"} : std::vector{"1"})
-                    check_run(mpi, ranks, p, {"--parts", parts, "--threads", threads}, run, wanted);
+                for (const char* threads : full() ? std::vector{"1", "2"} : std::vector{"1"}) {
+                    INFO(p.name << ", " << ranks << " processes, " << mpi.name);
+                    const Words more = {"--parts", parts, "--threads", threads, "--save", run},
+                                usual = command_of(mpi.apps, p.name, joined(p.train, more)),
+                                other = joined({"env", "PLAINGRAD_ISA=baseline"}, usual);
+                    const Result r = Job(mpi, ranks, unlike((ranks + 1) % 2, other, usual)).wait();
+                    INFO(r.err);
+                    CHECK(r.status == wanted.status);
+                    CHECK(files_of(run) == wanted.files);
+                    std::filesystem::remove_all(run);
+                }
     }
 }
 
@@ -59,26 +59,6 @@ TEST_CASE("as many parts as processes, unless told", "[mpi][bits]") {
     }
 }
 
-TEST_CASE("one process with another instruction set has the same bits", "[mpi][bits]") {
-    const Programs programs;
-    const std::string run = programs.folder / "run";
-    const Program& p = programs.characters;
-    const auto wanted = expected(programs, p, "4");
-    int other = 2;
-    for (const Mpi& mpi : mpis()) {
-        INFO(mpi.name << ", process " << other);
-        const Words usual = command_of(mpi.apps, p.name, joined(p.train, {"--parts", "4", "--save", run}));
-        Job job(mpi, 3, unlike(other, joined({"env", "PLAINGRAD_ISA=baseline"}, usual), usual));
-        const Result r = job.wait();
-        INFO(r.err);
-        CHECK(r.status == wanted.status);
-        CHECK(files_of(run) == wanted.files);
-        CHECK(contains(r.err, "generate: baseline, ") == (other == 0));
-        std::filesystem::remove_all(run);
-        other = 0;
-    }
-}
-
 TEST_CASE("a run goes on with any number of processes", "[mpi][bits]") {
     const Programs programs;
     const std::vector<Mpi> all = mpis();
@@ -89,8 +69,7 @@ TEST_CASE("a run goes on with any number of processes", "[mpi][bits]") {
         // Each call goes on where the one before has stopped; with every MPI that is there in turn.
         std::size_t call = 0;
         for (const int ranks : {3, 2, 4, 1, 3}) {
-            const Words begin = call == 0 ? joined(p.train, {"--parts", "4", "--save", run})
-                                          : joined(p.begin, {"--resume", run});
+            const Words begin = call == 0 ? joined(p.train, {"--parts", "4", "--save", run}) : p.resume(run);
             const Words words = call == 4 ? begin : joined(begin, {"--stop-after", call == 0 ? "3" : "5"});
             const Result r =
                 ranks == 1 ? alone(p.name, words) : mpirun(all[call % all.size()], ranks, p.name, words);
@@ -101,21 +80,4 @@ TEST_CASE("a run goes on with any number of processes", "[mpi][bits]") {
         CHECK(files_of(run) == wanted.files);
         std::filesystem::remove_all(run);
     }
-}
-
-TEST_CASE("Multi30k: the same files on any number of processes", "[mpi][bits]") {
-    const std::string data = environment("PLAINGRAD_MULTI30K", "");
-    if (!full() || !std::filesystem::exists(data + "/train.lc.norm.tok.en"))
-        SKIP("only with FULL=1, and with Multi30k in the folder DATA");
-    Programs programs;
-    const std::string run = programs.folder / "run";
-    const Program p = {"translate",
-                       joined({"train", data + "/train.lc.norm.tok.en", data + "/train.lc.norm.tok.de"},
-                              words("--tokenized --merges 2000 --batch-tokens 512 --layers 2 --heads 2 "
-                                    "--d-model 32 --d-ff 64 --steps 200")),
-                       {"train"}};
-    const auto wanted = expected(programs, p, "8");
-    for (const Mpi& mpi : mpis())
-        for (const int ranks : {2, 3, 8})
-            check_run(mpi, ranks, p, {"--parts", "8"}, run, wanted);
 }

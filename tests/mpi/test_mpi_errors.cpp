@@ -113,6 +113,10 @@ TEST_CASE("mpirun: what is wrong in one process only", "[mpi]") {
             check_one(joined({"env", "PLAINGRAD_ISA=none"}, learn(mpi, "here", save)), 1,
                       "unknown instruction set 'none'");
         }
+    for (const Mpi& mpi : mpis()) {  // in all but the first
+        Job job(mpi, 4, unlike(0, learn(mpi, "here", {}), learn(mpi, "nowhere", {})));
+        check_says(job, 1, "process 1: generate: ");
+    }
 }
 
 TEST_CASE("mpirun: one process with another command", "[mpi]") {
@@ -131,25 +135,6 @@ TEST_CASE("mpirun: one process with another command", "[mpi]") {
                                (rank == 0 ? "'', not " + said : said + ", not ''"));
                 CHECK_FALSE(std::filesystem::exists(run));
             }
-    // Another program; and without a folder, nothing else is compared.
-    for (const Mpi& mpi : mpis()) {
-        INFO(mpi.name);
-        Job other(mpi, 2, unlike(1, command_of(mpi.apps, "translate", {}), reverse(mpi, {})));
-        check_says(other, 2, "process 1 has another program or version than process 0: 'translate 0.");
-        Job faster(mpi, 2, unlike(1, reverse(mpi, {"--lr=0.5"}), reverse(mpi, {})));
-        check_says(faster, 2, "process 1 has another command than process 0: '--lr=0.5', not ''");
-    }
-}
-
-TEST_CASE("mpirun: what is wrong in all processes but the first", "[mpi]") {
-    const Folder folder;
-    std::filesystem::create_directory(folder / "nowhere");
-    const std::string book = "apps/programs/generate/log_book.txt";
-    for (const Mpi& mpi : mpis()) {
-        const Words usual = command_of(mpi.apps, "generate", {"train", "/proc/self/cwd/" + book});
-        Job job(mpi, 4, unlike(0, usual, joined({"env", "-C", folder / "nowhere"}, usual)));
-        check_says(job, 1, "process 1: generate: ");
-    }
 }
 
 // srun, and other launchers that speak PMIx, do not say how many processes there are.

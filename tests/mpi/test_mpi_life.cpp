@@ -79,8 +79,7 @@ TEST_CASE("kill -9 of any process at any moment: all end, and the run goes on to
                           << moment << " s");
             const bool begun = std::filesystem::exists(run + "/last.safetensors");
             Job job(mpi, ranks,
-                    command_of(mpi.apps, p.name,
-                               begun ? joined(p.begin, {"--resume", run}) : joined(train, {"--save", run})));
+                    command_of(mpi.apps, p.name, begun ? p.resume(run) : joined(train, {"--save", run})));
             const pid_t process = job.process(victim);
             if (killed < kills && process > 0) {
                 usleep(static_cast<unsigned>(moment * 1e6));

@@ -11,8 +11,7 @@ TEST_CASE("the team of MPI's processes: broadcast, gather, messages of all sizes
             const Result r = mpirun(mpi, ranks, "check_team", {});
             INFO(r.err);
             CHECK(r.status == 0);
-            CHECK(r.out.starts_with(std::to_string(ranks) + " processes, "));
-            CHECK(lines_of(r.out).size() == 1);
+            CHECK(r.out == std::to_string(ranks) + " processes\n");
         }
 }
 

@@ -68,13 +68,4 @@ inline void check_gradients(const std::string& what, const std::vector<nn::Named
     }
 }
 
-// A module's parameters and the inputs, which become leaves.
-template <class Module>
-std::vector<nn::NamedParameter> leaves(const Module& module, std::vector<Tensor> inputs) {
-    std::vector<nn::NamedParameter> all = nn::parameters(module);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        all.push_back({"input " + std::to_string(i), inputs[i].require_grad()});
-    return all;
-}
-
 }  // namespace plaingrad::tests

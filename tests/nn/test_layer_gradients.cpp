@@ -1,6 +1,5 @@
-// The gradient of every layer, with respect to its inputs and parameters, against finite differences.
-#include <algorithm>
-
+// The gradient of every layer, with each of its options, with respect to its inputs and parameters, against
+// finite differences.
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
@@ -12,64 +11,56 @@ using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
 using namespace tests;      // NOLINT
 
-TEST_CASE("gradients: Linear, with bias and without", "[nn][gradcheck]") {
-    struct Row {
-        Shape x;
-        int64_t in, out;
-    };
-    for (const Row& r :
-         {Row{{5, 3}, 3, 7}, Row{{2, 3, 17}, 17, 5}, Row{{1, 1, 1}, 1, 1}, Row{{19, 33}, 33, 2}}) {
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+// call(inputs) is what the layer makes of inputs of these shapes.
+template <class Layer, class Call>
+void check_layer(const std::string& what, const Layer& layer, const std::vector<Shape>& shapes,
+                 const Call& call) {
+    std::vector<NamedParameter> leaves = parameters(layer);
+    for (const NamedParameter& p : leaves)  // at the start gains are 1, biases 0
+        for (int64_t i = 0; i < p.tensor.numel(); ++i)
+            p.tensor.mutable_data()[i] += static_cast<Real>(i % 4) * Real(0.1);
+    Inputs inputs;
+    for (const Shape& shape : shapes) {
+        inputs.push_back(leaf(random(shape, 2 + inputs.size())));
+        leaves.push_back({"input", inputs.back()});
+    }
+    check_gradients(what, leaves, [&] { return call(inputs); });
+}
+
+}  // namespace
+
+TEST_CASE("gradients: Linear, norms, embeddings and positions, with each option", "[nn][gradcheck]") {
+    for (const Shape& shape : {Shape{5, 3}, Shape{2, 3, 17}, Shape{1, 1, 2}, Shape{19, 33}}) {
         for (const bool bias : {true, false}) {
-            const Linear layer(r.in, r.out, Rng(1), {.bias = bias, .init = Init::pytorch});
-            const auto all = leaves(layer, {random(r.x, 2)});
-            CHECK(all.size() == (bias ? 3 : 2));
-            check_gradients(bias ? "Linear" : "Linear without bias", all,
-                            [&] { return layer(all.back().tensor); });
+            const Linear layer(shape[-1], 7, Rng(1), {.bias = bias, .init = Init::pytorch});
+            check_layer("Linear", layer, {shape}, [&](const Inputs& x) { return layer(x[0]); });
+        }
+        for (std::size_t kind = 0; kind < std::size(kNormKindNames); ++kind) {
+            const Norm layer(shape[-1], {.kind = static_cast<NormKind>(kind)});
+            check_layer(kNormKindNames[kind], layer, {shape}, [&](const Inputs& x) { return layer(x[0]); });
         }
     }
-}
-
-TEST_CASE("gradients: each kind of norm", "[nn][gradcheck]") {
-    for (std::size_t kind = 0; kind < std::size(kNormKindNames); ++kind)
-        for (const Shape& shape : {Shape{4, 5}, Shape{2, 3, 17}, Shape{1, 1, 2}, Shape{3, 33}}) {
-            const Norm layer(shape[-1], {.kind = static_cast<NormKind>(kind)});
-            for (const NamedParameter& p : parameters(layer)) {  // at the start gains are 1, biases 0
-                Real* const values = Tensor(p.tensor).mutable_data();
-                for (int64_t i = 0; i < p.tensor.numel(); ++i)
-                    values[i] += static_cast<Real>(i % 4) * Real(0.25);
-            }
-            const auto all = leaves(layer, {random(shape, 3)});
-            check_gradients(kNormKindNames[kind], all, [&] { return layer(all.back().tensor); });
-        }
-}
-
-TEST_CASE("gradients: Embedding, ids repeated and absent, padding among them", "[nn][gradcheck]") {
     for (const int64_t d : {1, 7, 18}) {
         const Embedding layer(9, d, Rng(4));
         const Tokens ids(2, 5, {4, 5, 4, 8, 4, 7, 5, 0, 0, 0}, 0);
-        check_gradients("Embedding", parameters(layer), [&] { return layer(ids); });
-        const std::vector<Real> grad = layer.table->grad().to_vector();
-        for (int64_t i = 0; i < d; ++i) {
-            CHECK(grad[static_cast<std::size_t>(0 * d + i)] == 0);  // <pad>
-            CHECK(grad[static_cast<std::size_t>(6 * d + i)] == 0);  // not there
-        }
+        check_layer("Embedding", layer, {}, [&](const Inputs&) { return layer(ids); });
+        for (int64_t i = 0; i < d; ++i)
+            for (const int64_t id : {0, 6})  // padding, and an id that is not there
+                CHECK(layer.table->grad().data()[id * d + i] == 0);
     }
-}
-
-TEST_CASE("gradients: positions, sinusoidal and learned, from any first", "[nn][gradcheck]") {
-    for (const Positions kind : {Positions::sinusoidal, Positions::learned, Positions::none}) {
+    for (const Positions kind : {Positions::sinusoidal, Positions::learned, Positions::none})
         for (const int64_t first : {0, 2}) {
             const PositionalEncoding layer(kind, 7, 5, Rng(5));
-            const auto all = leaves(layer, {random({3, 4, 5}, 6)});
-            CHECK(all.size() == (kind == Positions::learned ? 2 : 1));
-            check_gradients("PositionalEncoding", all,
-                            [&] { return layer(all.back().tensor, Mode::eval(), first); });
+            check_layer("PositionalEncoding", layer, {{3, 4, 5}},
+                        [&](const Inputs& x) { return layer(x[0], Mode::eval(), first); });
         }
-    }
 }
 
 TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropout on", "[nn][gradcheck]") {
-    const Mode train = Mode::train(Rng(7));
     for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
         for (const bool gated : {true, false})
             for (const bool bias : {true, false})
@@ -80,60 +71,49 @@ TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropo
                                              .dropout = dropout,
                                              .bias = bias,
                                              .init = Init::pytorch});
-                    const auto all = leaves(layer, {random({2, 3, 5}, 9)});
-                    CHECK(all.size() == (bias ? 5 : 3));
-                    check_gradients(gated ? "gated FeedForward" : "FeedForward", all,
-                                    [&] { return layer(all.back().tensor, train); });
+                    check_layer(gated ? "gated FeedForward" : "FeedForward", layer, {{2, 3, 5}},
+                                [&](const Inputs& x) { return layer(x[0], Mode::train(Rng(7))); });
                 }
 }
 
-TEST_CASE("gradients: attention, self and cross, every mask, dropout, no bias", "[nn][gradcheck]") {
+// Every mask at every size: the ops' own gradients (tests/autograd/test_op_gradients.cpp).
+TEST_CASE("gradients: attention, self and cross, masks, dropout, each option", "[nn][gradcheck]") {
     struct Row {
         const char* what;
-        int64_t batch, queries, keys, d_model, heads;
+        std::vector<Shape> inputs;  // of two, the second one is the memory
+        int64_t heads;
         Mask mask;
-        Real dropout;
-        bool bias;
-        int64_t kv_heads = 0, head_dim = 0;
+        MultiHeadOptions options = {};
         bool turned = false;
     };
     const Rotary turns(9, 4, {.width = 2});
+    const Mask causal = Mask::causal(), both = Mask::key_counts({2, 5}).and_causal();
     const std::vector<uint8_t> pairs = {1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0};  // query 1 sees nothing
-    const std::vector<Row> rows = {
-        {"cross", 2, 3, 5, 6, 2, Mask::none(), 0, true},
-        {"cross, padding", 2, 3, 5, 6, 3, Mask::key_counts({5, 2}), 0, true},
-        {"cross, all padding in one sentence", 2, 3, 5, 6, 3, Mask::key_counts({0, 4}), 0, true},
-        {"cross, dropout", 2, 2, 5, 6, 2, Mask::key_counts({5, 3}), Real(0.3), true},
-        {"cross, no bias", 2, 2, 5, 6, 1, Mask::none(), 0, false},
-        {"cross, any pattern", 1, 4, 3, 4, 2, Mask::allowed(1, 4, 3, pairs), 0, true},
-        {"self", 2, 5, 0, 9, 3, Mask::none(), 0, true},
-        {"self, causal", 2, 5, 0, 9, 3, Mask::causal(), 0, true},
-        {"self, causal and padding", 2, 5, 0, 9, 3, Mask::key_counts({2, 5}).and_causal(), Real(0.2), true},
-        {"one of everything", 1, 1, 0, 1, 1, Mask::none(), 0, true},
-        {"longer than a vector", 1, 19, 21, 6, 2, Mask::none(), 0, true},
-        {"self, grouped", 2, 5, 0, 8, 4, Mask::key_counts({2, 5}).and_causal(), Real(0.2), false, 2},
-        {"self, one head of keys, wide heads", 2, 5, 0, 5, 3, Mask::causal(), 0, false, 1, 4},
-        {"cross, grouped, wide heads", 2, 3, 5, 6, 4, Mask::key_counts({5, 2}), 0, false, 2, 3},
-        {"self, turned", 2, 5, 0, 5, 4, Mask::key_counts({5, 3}).and_causal(), 0, false, 2, 4, true},
-    };
-    for (const Row& r : rows) {
-        const MultiHeadOptions options = {.n_kv_heads = r.kv_heads,
-                                          .head_dim = r.head_dim,
-                                          .dropout = r.dropout,
-                                          .bias = r.bias,
-                                          .init = Init::pytorch};
+    for (Row& r : std::vector<Row>{
+             {"cross", {{2, 3, 6}, {2, 5, 6}}, 2, Mask::none()},
+             {"cross, all padding in one sentence", {{2, 3, 6}, {2, 5, 6}}, 3, Mask::key_counts({0, 4})},
+             {"cross, dropout", {{2, 2, 6}, {2, 5, 6}}, 2, Mask::key_counts({5, 3}), {.dropout = Real(0.3)}},
+             {"cross, any pattern", {{1, 4, 4}, {1, 3, 4}}, 2, Mask::allowed(1, 4, 3, pairs)},
+             {"cross, grouped, wide heads",
+              {{2, 3, 6}, {2, 5, 6}},
+              4,
+              Mask::key_counts({5, 2}),
+              {.n_kv_heads = 2, .head_dim = 3, .bias = false}},
+             {"self, dropout", {{2, 5, 9}}, 3, both, {.dropout = Real(0.2)}},
+             {"self, one of everything", {{1, 1, 1}}, 1, Mask::none()},
+             {"self, grouped", {{2, 5, 8}}, 4, both, {.n_kv_heads = 2, .dropout = Real(0.2), .bias = false}},
+             {"self, wide heads", {{2, 5, 5}}, 3, causal, {.n_kv_heads = 1, .head_dim = 4, .bias = false}},
+             {"self, turned", {{2, 5, 5}}, 4, both, {.n_kv_heads = 2, .head_dim = 4, .bias = false}, true}}) {
+        r.options.init = Init::pytorch;
         const Pass pass = {
             .mask = r.mask, .mode = Mode::train(Rng(14)), .rotary = r.turned ? &turns : nullptr};
-        const Tensor x = random({r.batch, r.queries, r.d_model}, 15);
-        if (r.keys > 0) {
-            const CrossAttention layer(r.d_model, r.heads, Rng(13), options);
-            const auto all = leaves(layer, {x, random({r.batch, r.keys, r.d_model}, 16)});
-            const Tensor query = all[all.size() - 2].tensor, memory = all.back().tensor;
-            check_gradients(r.what, all, [&] { return layer(query, memory, pass); });
+        const int64_t d_model = r.inputs[0][-1];
+        if (r.inputs.size() == 2) {
+            const CrossAttention layer(d_model, r.heads, Rng(13), r.options);
+            check_layer(r.what, layer, r.inputs, [&](const Inputs& x) { return layer(x[0], x[1], pass); });
         } else {
-            const MultiHeadAttention layer(r.d_model, r.heads, Rng(13), options);
-            const auto all = leaves(layer, {x});
-            check_gradients(r.what, all, [&] { return layer(all.back().tensor, pass); });
+            const MultiHeadAttention layer(d_model, r.heads, Rng(13), r.options);
+            check_layer(r.what, layer, r.inputs, [&](const Inputs& x) { return layer(x[0], pass); });
         }
     }
 }

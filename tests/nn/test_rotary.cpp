@@ -1,6 +1,6 @@
 // Rotary positions: the formula, what they are for, and the frequencies of each scaling.
-#include "nn/attention.h"
 #include "nn/positional_encoding.h"
+
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -42,16 +42,15 @@ TEST_CASE("rotary positions: the formula, in halves of each head", "[nn][rotary]
 // Exact angles would differ in a cosine by 4e-6 here: that is what transformers' rounding does.
 TEST_CASE("rotary positions: an angle is rounded to a float, in double, too", "[nn][rotary]") {
     const Rotary layer(9000, 4, {});
+    const std::vector<double> turns = doubles(layer.turns);  // two cosines and two sines for each position
     double worst = 0, from_exact = 0;
-    for (int64_t position = 0; position < 9000; ++position) {
-        const float frequency = 1 / 100.0f, angle = static_cast<float>(position) * frequency;
-        const double exact = static_cast<double>(position) * static_cast<double>(frequency);
-        const Real* const at = layer.turns.data() + position * 4;  // two cosines, two sines
-        worst =
-            std::fmax(worst, std::fabs(static_cast<double>(at[1]) - std::cos(static_cast<double>(angle))));
-        worst =
-            std::fmax(worst, std::fabs(static_cast<double>(at[3]) - std::sin(static_cast<double>(angle))));
-        from_exact = std::fmax(from_exact, std::fabs(static_cast<double>(at[1]) - std::cos(exact)));
+    for (std::size_t position = 0; position < 9000; ++position) {
+        const float frequency = 1 / 100.0f;
+        const double angle = static_cast<double>(static_cast<float>(position) * frequency),
+                     exact = static_cast<double>(position) * static_cast<double>(frequency),
+                     cosine = turns[4 * position + 1], sine = turns[4 * position + 3];
+        worst = std::max({worst, std::abs(cosine - std::cos(angle)), std::abs(sine - std::sin(angle))});
+        from_exact = std::max(from_exact, std::abs(cosine - std::cos(exact)));
     }
     CHECK(worst < (autograd::kRealIsDouble ? 1e-12 : 1e-7));
     CHECK(from_exact > 3e-6);
@@ -72,16 +71,14 @@ TEST_CASE("rotary positions: the memory of a temporary is reused, that of others
 
 // The published formula, in double: which frequencies it leaves, divides, and mixes.
 TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
-    const Rotary none(2, 64, {.base = 500000});
-    const Rotary linear(2, 64, {.base = 500000, .scaling = RotaryScaling::linear, .factor = 4});
-    const Rotary llama3(2, 64, {.base = 500000, .scaling = RotaryScaling::llama3, .factor = 32});
-    const Rotary narrow(2, 64,
-                        {.base = 500000,
-                         .scaling = RotaryScaling::llama3,
-                         .factor = 32,
-                         .low_frequency_factor = 2,
-                         .high_frequency_factor = 8,
-                         .original_length = 1024});
+    RotaryOptions o = {.base = 500000};
+    const Rotary none(2, 64, o);
+    o.scaling = RotaryScaling::linear, o.factor = 4;
+    const Rotary linear(2, 64, o);
+    o.scaling = RotaryScaling::llama3, o.factor = 32;
+    const Rotary llama3(2, 64, o);
+    o.low_frequency_factor = 2, o.high_frequency_factor = 8, o.original_length = 1024;
+    const Rotary narrow(2, 64, o);
     int left = 0, divided = 0;
     for (int64_t i = 0; i < 32; ++i) {
         const double f = std::pow(500000.0, -static_cast<double>(i) / 32);
@@ -98,14 +95,4 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
         divided += usual == 0;
     }
     CHECK((left > 10 && divided > 10 && left + divided < 32));
-}
-
-TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {
-    for (const Positions kind : {Positions::rotary, Positions::none}) {
-        const PositionalEncoding layer(kind, 5, 6, Rng(1));
-        CHECK(parameters(layer).empty());
-        const Tensor x = random({1, 2, 6}, 1);
-        CHECK(layer(x, Mode::eval(), 3).same_memory(x));
-        CHECK(contains(error_of([&] { layer(x, Mode::eval(), 4); }), "maximum length of 5"));
-    }
 }

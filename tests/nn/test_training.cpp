@@ -2,6 +2,7 @@
 #include "nn/training.h"
 
 #include <cmath>
+#include <set>
 
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -54,9 +55,8 @@ TEST_CASE("training: every step, with its number, its rate and its own random st
     for (std::size_t i = 1; i < 5; ++i)
         CHECK((tiny.weights[i][0] < tiny.weights[i - 1][0]) == (i != 3));
     CHECK(tiny.x->to_vector()[0] < tiny.weights[4][0]);
-    for (std::size_t i = 0; i < 5; ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            CHECK((tiny.streams[i] != 0 && tiny.streams[i] != tiny.streams[j]));
+    const std::set<uint64_t> streams(tiny.streams.begin(), tiny.streams.end());
+    CHECK((streams.size() == 5 && !streams.contains(0)));
     again.train(options);
     CHECK(again.streams == tiny.streams);
     options.seed = 1;
@@ -129,8 +129,6 @@ TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
     CHECK(train(second, loss_of(parts.x), steps(7)).size() == 3);
     CHECK(same_bits(whole.x->to_vector(), parts.x->to_vector()));
     CHECK(second.steps() == 7);
-    CHECK(contains(error_of([&] { second.set_steps(-1, first.steps_of_each()); }),
-                   "[Adam] the number of steps"));
 }
 
 TEST_CASE("training: what may not be negative is refused", "[nn][training]") {
