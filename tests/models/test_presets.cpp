@@ -1,4 +1,4 @@
-// Each preset is as the table says, in its configuration and in the model made from it.
+// Each preset is as the table says. (What the fields make of a model: test_config.cpp, test_bits.cpp.)
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -38,42 +38,6 @@ bool has_rates(const DropoutRates& p, const std::vector<double>& expected) {
            equal(p.feed_forward, expected[2]) && equal(p.attention, expected[3]);
 }
 
-// Whether the parts of a layer have the block's properties.
-template <class Layer>
-void check_layer(const Layer& l, const BlockConfig& b) {
-    std::vector<const nn::Linear*> projections = {&l.self_attention.in_proj, &l.self_attention.out_proj};
-    std::vector<const Residual*> residuals = {&l.residual1, &l.residual2};
-    if constexpr (std::is_same_v<Layer, DecoderLayer>) {
-        const nn::CrossAttention& cross = l.cross_attention;
-        projections.insert(projections.end(), {&cross.q_proj, &cross.kv_proj, &cross.out_proj});
-        residuals.push_back(&l.residual3);
-        CHECK(cross.dropout.rate == b.dropout.attention);
-    }
-    for (const nn::Linear* p : projections)
-        CHECK(p->bias->defined() == b.attention_bias);
-    CHECK(l.self_attention.dropout.rate == b.dropout.attention);
-    CHECK(l.feed_forward.dropout.rate == b.dropout.feed_forward);
-    CHECK(l.feed_forward.activation == b.activation);
-    for (const nn::Linear* linear : {&l.feed_forward.linear1, &l.feed_forward.linear2})
-        CHECK(linear->bias->defined() == b.feed_forward_bias);
-    for (const Residual* r : residuals) {
-        CHECK(r->dropout.rate == b.dropout.sublayers);
-        CHECK(r->placement == b.norm);
-        CHECK(r->norm.eps == b.norm_eps);
-    }
-}
-
-void check_input(const InputEmbedding& e, const Config& c) {
-    const bool learned = c.block.positions == nn::Positions::learned;
-    CHECK(e.positions.table->defined() == learned);
-    CHECK(e.positions.sinusoids.defined() == (c.block.positions == nn::Positions::sinusoidal));
-    CHECK(e.positions.max_length == c.max_length);
-    CHECK(equal(e.scale, c.block.scale_embeddings ? std::sqrt(12) : 1));
-    CHECK(e.dropout.rate == c.block.dropout.embeddings);
-    CHECK(e.norm.has_value() == c.embedding_norm);
-    CHECK((!e.norm || e.norm->eps == c.block.norm_eps));
-}
-
 }  // namespace
 
 TEST_CASE("presets: there is one for each row of the table, and no other", "[models][presets]") {
@@ -109,41 +73,6 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
     }
 }
 
-TEST_CASE("presets: the properties of a configuration are those of the model", "[models][presets]") {
-    for_each_model([](const std::string& name, const auto& m) {
-        INFO(name);
-        const Config& c = m.config;
-        const auto check_stack = [&](const auto& stack, const InputEmbedding& input) {
-            check_input(input, c);
-            CHECK(stack.final_norm.has_value() == c.final_norm);
-            REQUIRE(stack.layers.size() == 2);
-            for (const auto& layer : stack.layers)
-                check_layer(layer, c.block);
-        };
-        if constexpr (std::is_same_v<decltype(m), const Transformer&>) {
-            check_stack(m.encoder, m.src_embedding);
-            check_stack(m.decoder, m.tgt_embedding);
-            const Tensor &src = m.src_embedding.tokens.table, &tgt = m.tgt_embedding.tokens.table;
-            CHECK(src.same_memory(tgt) == c.embeddings_tied);
-            CHECK(m.output.table->same_memory(tgt) == c.tied);
-            CHECK(m.output.table->same_memory(src) == (c.embeddings_tied && c.tied));
-            if (c.block.positions == nn::Positions::learned)  // tables of their own
-                CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
-        } else {
-            check_stack(m.backbone.encoder, m.backbone.embedding);
-        }
-        if constexpr (requires {
-                          m.backbone;
-                          m.output.table;
-                      })
-            CHECK(m.output.table->same_memory(m.backbone.embedding.tokens.table) == c.tied);
-        if constexpr (!std::is_same_v<decltype(m), const Classifier&>)
-            CHECK(m.output.bias->defined() == c.block.output_bias);
-        else
-            CHECK(m.dropout.rate == c.block.dropout.sublayers);  // pooled_dropout is -1
-    });
-}
-
 TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {
     const Config g = gpt2(), b = bert();
     for (const Config& c : {g, b}) {
@@ -158,12 +87,7 @@ TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][preset
     CHECK((g.block.activation == nn::Activation::gelu_tanh && b.block.activation == nn::Activation::gelu));
     CHECK((g.block.norm_eps == Real(1e-5) && b.block.norm_eps == Real(1e-12)));
     CHECK((g.block.init == nn::Init::gpt2 && b.block.init == nn::Init::bert));
-
-    // As many as GPT-2's own file has; test_config.cpp holds this formula against models.
-    const int64_t d = g.block.d_model, attention = 4 * d * (d + 1),
-                  feed_forward = 2 * d * g.block.d_ff + g.block.d_ff + d;
-    CHECK((g.vocabulary + g.max_length) * d + g.n_layers * (attention + feed_forward + 4 * d) + 2 * d ==
-          124439808);
+    CHECK(expected_parameter_count(g) == 124439808);  // as many as its own file has
 }
 
 TEST_CASE("presets: Llama is as it was published", "[models][presets]") {
