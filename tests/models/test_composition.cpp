@@ -1,5 +1,5 @@
-// How the parts are put together, where a model shows it: its input, attention's weights, dropout. (That it is
-// the paper's Figure 1 as a whole, and GPT-2, BERT and Llama, says tests/golden/test_golden_pytorch.cpp.)
+// How the parts are put together, where a model shows it: its input, attention's weights, dropout. (That the
+// whole is the paper's Figure 1, GPT-2, BERT or Llama, says tests/golden/test_golden_pytorch.cpp.)
 #include <cmath>
 
 #include "tests/catch.h"

@@ -142,4 +142,3 @@ TEST_CASE("packed models: the other precision, training, cloning and saving thro
     CHECK(folder.files() == 0);
     CHECK(nn::parameters(model)[0].tensor.needs_grad() == false);
 }
-
