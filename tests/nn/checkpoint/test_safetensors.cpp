@@ -237,12 +237,15 @@ TEST_CASE("safetensors: a file may hold whole numbers of every width beside its 
         const SafeTensors file = opened(one_tensor(dtype, "3", std::string(3 * size, '\1')));
         CHECK(file.find("x")->dtype->convert == nullptr);
         CHECK(file.find("x")->shape == Ints{3});
-        CHECK(contains(error_of([&] { file.tensor("x"); }),
-                       "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is " + dtype));
+        CHECK(
+            contains(error_of([&] { file.tensor("x"); }),
+                     "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is " + dtype));
         CHECK(contains(complaint(one_tensor(dtype, "3", std::string(3 * size - 1, '\1'))),
                        autograd::join("of this shape and dtype must have ", 3 * size, " bytes")));
     }
-    CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", {2, '\0'})).tensor("x"); }),
+    CHECK(contains(error_of([&] {
+                       opened(one_tensor("F16", "1,1,1,1,1", {2, '\0'})).tensor("x");
+                   }),
                    "tensor \"x\" has 5 dimensions; a Tensor has at most 4"));
     CHECK(contains(error_of([&] { opened(file_of("{}")).tensor("y"); }),
                    "m.safetensors: there is no tensor \"y\""));

@@ -38,14 +38,6 @@ struct Table {
     }
 };
 
-std::vector<StateEntry> items_of(const std::string& path) {
-    const SafeTensors file = read(path);
-    std::vector<StateEntry> items;
-    for (const Entry& entry : file.entries())
-        items.push_back({entry.name, file.tensor(entry.name)});
-    return items;
-}
-
 std::vector<std::string> names_in(const std::string& path) {
     std::vector<std::string> names;
     for (const StateEntry& item : items_of(path))
