@@ -58,20 +58,3 @@ TEST_CASE("fuzz: mutated seeds are accepted, or refused in one line, and enough 
         CHECK(accepted >= kRounds / 100);
     }
 }
-
-TEST_CASE("fuzz: an input is one line; a target that throws something else than its refusal has a defect",
-          "[fuzz]") {
-    std::string all;
-    for (int byte = 0; byte < 256; ++byte)
-        all += static_cast<char>(byte);
-    CHECK(fuzz::to_line(all).find('\n') == std::string::npos);
-    CHECK(fuzz::from_line(fuzz::to_line(all)) == all);
-
-    fuzz::Target target = {"x", [](const std::string& what) { throw autograd::Error(what); }, nullptr};
-    CHECK_FALSE(fuzz::accepts(target, "one line"));
-    CHECK_THROWS_AS(fuzz::accepts(target, "two\nlines"), fuzz::Defect);
-    target.refusal = fuzz::Refusal::file_error;
-    CHECK_THROWS_AS(fuzz::accepts(target, "one line"), fuzz::Defect);
-    target.run = [](const std::string&) { throw std::runtime_error("no Error"); };
-    CHECK_THROWS_AS(fuzz::accepts(target, ""), std::runtime_error);
-}

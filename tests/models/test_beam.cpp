@@ -134,14 +134,3 @@ TEST_CASE("beam: 1 is greedy, and a sentence in a batch has the same result as a
     }
     CHECK((ended > 5 && cut > 0));
 }
-
-TEST_CASE("decoding: every search writes the same without a cache", "[models][decoding]") {
-    for_each_model([](const std::string& name, const auto& model) {
-        if constexpr (requires { model.start(Tokens()); })
-            for (const uint64_t seed : {1u, 2u, 3u}) {
-                INFO(name << ", seed " << seed);
-                CHECK(decoded(model, sentences({4, 4, 4}, seed), seed, true) ==
-                      decoded(model, sentences({4, 4, 4}, seed), seed, false));
-            }
-    });
-}

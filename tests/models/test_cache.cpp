@@ -69,7 +69,7 @@ void for_each_reader(const F& f) {
 TEST_CASE("cache: every step gives the bits of the whole pass, also after the cache has grown twice",
           "[models][decoding]") {
     const std::vector<std::vector<int64_t>> cuts = {
-        std::vector<int64_t>(40, 1), {40}, {15, 1, 1, 1, 14, 7, 1}, {1, 16, 1, 20, 2}, {33, 7}};
+        std::vector<int64_t>(40, 1), {40}, {15, 1, 1, 1, 14, 7, 1}, {1, 16, 1, 20, 2}, {33, 7}, {2, 3, 1, 4}};
     for_each_reader([&](const auto& start) {
         for (const std::vector<int64_t>& lengths : cuts) {
             auto reader = start();
@@ -80,24 +80,6 @@ TEST_CASE("cache: every step gives the bits of the whole pass, also after the ca
         for (const int64_t n : {5, 1, 3})
             reader.read(n, Logits::last);
     });
-}
-
-TEST_CASE("cache: every way to cut seven tokens", "[models][lm][decoding]") {
-    for (const std::string& kind : all_stacks()) {
-        INFO(kind);
-        const LanguageModel model(small_stack(kind), Rng(1));
-        stir(model);
-        for (unsigned cuts = 0; cuts < 64; ++cuts) {  // bit i: a step ends after token i
-            Reader reader(model, {2, 2});
-            int64_t count = 1;
-            for (unsigned i = 0; i < 6; ++i)
-                if (cuts >> i & 1)
-                    reader.read(std::exchange(count, 1));
-                else
-                    ++count;
-            reader.read(count);
-        }
-    }
 }
 
 TEST_CASE(

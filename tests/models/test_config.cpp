@@ -147,6 +147,9 @@ TEST_CASE("config: the parameter count of random models is the formula's", "[mod
         check(static_cast<MaskedLanguageModel*>(nullptr));
         check(static_cast<Classifier*>(nullptr));
     }
+    // As many as the published files have.
+    CHECK(expected_parameter_count(gpt2()) == 124439808);
+    CHECK(expected_parameter_count(llama()) == 1235814400);
     // As a file may claim: a sum beyond what an integer holds.
     constexpr double most = 9223372036854775807.0;
     const Config vast = {

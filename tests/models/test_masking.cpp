@@ -13,19 +13,6 @@ namespace {
 using autograd::Tokens;
 
 const Mode kEval = Mode::eval();
-const std::vector<int> kSrcLengths = {5, 2, 7}, kTgtLengths = {3, 6, 1};
-
-// Sentences filled up with `garbage`; a mask must then tell which tokens are real.
-Tokens filled_up(const Sentences& s, int64_t length, uint64_t garbage) {
-    Sentences all = s;
-    for (std::size_t b = 0; b < s.size(); ++b) {
-        const Ids rest = sentences({static_cast<int>(length - std::ssize(s[b]))}, garbage + b)[0];
-        all[b].insert(all[b].end(), rest.begin(), rest.end());
-    }
-    return Tokens::padded(all, Tokens::kNoPadding, length);
-}
-
-Mask counts(const std::vector<int>& lengths) { return Mask::key_counts({lengths.begin(), lengths.end()}); }
 
 // Whether the logits at the real positions have the same bits.
 bool same_where_real(const Tensor& a, const Tensor& b, const Sentences& s) {
@@ -109,55 +96,8 @@ TEST_CASE("masks: the mean of a long text has the same bits, whatever its paddin
         CHECK(changed_by_padding(model, sentences({n}, 5), 1100) == "");
 }
 
-TEST_CASE("masks: neither the content nor the amount of padding changes anything", "[models][masks]") {
-    for (const std::string& kind : kKinds) {
-        INFO(kind);
-        const Transformer model(small(kind), Rng(2));
-        const Sentences src = sentences(kSrcLengths, 3), tgt = sentences(kTgtLengths, 4);
-        const Tensor expected = model(padded(src), padded(tgt), kEval);
-        CHECK(same_where_real(expected, model(padded(src, 20), padded(tgt), kEval), tgt));
-        CHECK(same_where_real(expected, model(padded(src), padded(tgt, 33), kEval), tgt));
-        for (const uint64_t garbage : {5u, 60u}) {
-            const Tensor memory = model.encode(filled_up(src, 19, garbage), counts(kSrcLengths), kEval);
-            CHECK(same_where_real(expected,
-                                  model.decode(filled_up(tgt, 9, garbage + 10), memory,
-                                               counts(kTgtLengths).and_causal(), counts(kSrcLengths), kEval),
-                                  tgt));
-        }
-        // Another id for padding gives the same.
-        Sentences used = src;
-        for (Ids& ids : used)
-            std::replace(ids.begin(), ids.end(), 10, 9);
-        CHECK(same_where_real(model(padded(used), padded(tgt), kEval),
-                              model(Tokens::padded(used, 10), padded(tgt), kEval), tgt));
-    }
-}
-
-// The loss is a mean over the counted tokens, so count * loss is the sum.
-TEST_CASE("masks: loss and gradient of a padded batch are the sums of those of its sentences",
-          "[models][masks]") {
-    const auto tolerance = autograd::kRealIsDouble ? 1e-12 : 2e-5;
-    for (const std::string& kind : kKinds) {
-        INFO(kind);
-        const Transformer model(small(kind), Rng(4));
-        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
-        const Sentences src = sentences(kSrcLengths, 7), tgt = sentences(kTgtLengths, 8);
-        const auto total = [&](const Tokens& source, const Tokens& target, int count) {
-            const Tensor loss = teacher_forced_loss(model, source, target, kEval, Real(0.1)) * Real(count);
-            loss.backward();  // accumulates
-            return static_cast<double>(loss.item());
-        };
-        double sum = 0;
-        for (std::size_t b = 0; b < src.size(); ++b)
-            sum += total(padded({src[b]}), framed({tgt[b]}), kTgtLengths[b] + 1);
-        const std::vector<Real> one_by_one = take_gradients(parameters);
-        CHECK(total(padded(src, 9), framed(tgt, 12), 4 + 7 + 2) == Approx(sum).epsilon(1e-6));
-        CHECK(worst_error(take_gradients(parameters), one_by_one) < tolerance);
-    }
-}
-
 TEST_CASE("masks: NaN in the row of <pad> reaches no output and no gradient", "[models][masks]") {
-    const Sentences s = sentences(kSrcLengths, 9);
+    const Sentences s = sentences({5, 2, 7}, 9);
     for_each_model([&](const std::string& name, const auto& model) {
         if (model.config.tied)
             return;  // the row of <pad> is then a row of the output, too

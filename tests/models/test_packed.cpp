@@ -16,87 +16,71 @@ using autograd::Tokens;
 namespace {
 
 const Precision kBoth[] = {Precision::float32, Precision::bf16};
+constexpr int64_t kVocabulary = 70;  // more than a panel has columns
 
-std::vector<std::string> packed_kinds() {
-    std::vector<std::string> kinds = all_stacks();
-    kinds.emplace_back("untied llama");
-    return kinds;
-}
-
-Config config_of(const std::string& kind) {
-    Config c = small_stack(kind == "untied llama" ? "llama" : kind, 70);  // more than a panel has columns
-    if (kind == "untied llama")
-        c.tied = false;
-    return c;
-}
-
-// With bfloat16, an embedding's numbers are rounded. So the model to compare with has rounded tables.
+// Packed for bfloat16, an embedding's numbers are rounded. So the model to compare with has rounded tables.
 template <class Model>
-Model stirred(Model model, Precision p) {
-    stir(model);
-    model.config.block.precision = p;
-    for (const nn::NamedParameter& parameter : nn::parameters(model))
-        if (p == Precision::bf16 && parameter.is_table)
-            autograd::kernels::cpu().unary(autograd::kernels::Unary::to_bf16, parameter.tensor.numel(),
-                                           parameter.tensor.data(), parameter.tensor.mutable_data());
-    return model;
+void round_tables(const Model& model) {
+    for (const nn::NamedParameter& p : nn::parameters(model))
+        if (model.config.block.precision == Precision::bf16 && p.is_table)
+            autograd::kernels::cpu().unary(autograd::kernels::Unary::to_bf16, p.tensor.numel(),
+                                           p.tensor.data(), p.tensor.mutable_data());
 }
 
 Tokens drawn(int64_t batch, int64_t length) {
-    return padded(
-        sentences(std::vector<int>(static_cast<std::size_t>(batch), static_cast<int>(length)), 3, 70));
+    const std::vector<int> lengths(static_cast<std::size_t>(batch), static_cast<int>(length));
+    return padded(sentences(lengths, 3, kVocabulary));
 }
 
-// A prompt, then a token at a time.
-std::vector<Tensor> steps(const LanguageModel& model, const Tokens& text, int64_t prompt) {
-    const auto stepper = model.start(text);
-    std::vector<Tensor> all = {stepper->step(text.slice(0, prompt))};
-    for (int64_t t = prompt; t < text.length(); ++t)
-        all.push_back(stepper->step(text.slice(t, t + 1), Logits::last));
+// The logits of whole texts; of a model that writes also those of a prompt, and then of a token at a time.
+template <class Model>
+std::vector<Tensor> computed(const Model& model) {
+    std::vector<Tensor> all = {answers(model, sentences({24, 24}, 3, kVocabulary))};
+    if constexpr (requires { model.start(Tokens()); })
+        for (const int64_t batch : {1, 2, 64})
+            for (const int64_t prompt : {1, 20}) {
+                const Tokens text = drawn(batch, prompt + 4);
+                const auto stepper = model.start(text);
+                all.push_back(stepper->step(text.slice(0, prompt)));
+                for (int64_t t = prompt; t < text.length(); ++t)
+                    all.push_back(stepper->step(text.slice(t, t + 1), Logits::last));
+            }
     return all;
-}
-
-void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-    REQUIRE(a.size() == b.size());
-    for (std::size_t i = 0; i < a.size(); ++i)
-        CHECK(same_bits(a[i], b[i]));
 }
 
 }  // namespace
 
 TEST_CASE("packed models: the same bits as before, of every kind, set and batch", "[models][packed][bits]") {
-    namespace kernels = autograd::kernels;
-    for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
-        kernels::use(*name);
-        for (const std::string& kind : packed_kinds())
-            for (const Precision p : kBoth) {
-                LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
-                std::vector<std::vector<Tensor>> expected;
-                const std::vector<int64_t> batches = {1, 2, 64}, prompts = {1, 20};
-                for (const int64_t batch : batches)
-                    for (const int64_t prompt : prompts)
-                        expected.push_back(steps(model, drawn(batch, prompt + 4), prompt));
-                const Tensor whole = model(drawn(2, 24), Mode::eval());
-                tests::pack_weights(model);
-                std::size_t at = 0;
-                for (const int64_t batch : batches)
-                    for (const int64_t prompt : prompts) {
-                        INFO(*name << ", " << kind << ", " << autograd::kPrecisionNames[int(p)] << ", batch "
-                                   << batch << ", prompt " << prompt);
-                        check_same(steps(model, drawn(batch, prompt + 4), prompt), expected[at++]);
-                    }
-                CHECK(same_bits(model(drawn(2, 24), Mode::eval()), whole));
-            }
-    }
-    kernels::use(kernels::available()[0]);
+    for_each_isa([](const std::string& isa) {
+        for (const Precision p : kBoth)
+            for_each_model(
+                [&](const std::string& name, const auto& model) {
+                    INFO(isa << ", " << name << ", " << autograd::kPrecisionNames[int(p)]);
+                    round_tables(model);
+                    const std::vector<Tensor> before = computed(model);
+                    tests::pack_weights(model);
+                    const std::vector<Tensor> after = computed(model);
+                    for (std::size_t i = 0; i < before.size(); ++i)
+                        CHECK(same_bits(after[i], before[i]));
+                    if constexpr (std::is_same_v<decltype(model), const LanguageModel&>)
+                        CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table) ==
+                              model.config.tied);  // tied weights stay tied, and are packed once
+                },
+                [&](Config& c) {
+                    c.src_vocabulary = c.vocabulary = kVocabulary;
+                    c.block.precision = p;
+                });
+    });
 }
 
 TEST_CASE("packed models: which parameters, and how many bytes", "[models][packed]") {
     using autograd::storage_statistics;
-    for (const std::string& kind : packed_kinds())
+    for (const std::string& kind : all_stacks())
         for (const Precision p : kBoth) {
             INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
-            LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
+            Config c = small_stack(kind, kVocabulary);
+            c.block.precision = p;
+            const LanguageModel model(c, Rng(1));
             const int64_t count = nn::parameter_count(model);
             tests::pack_weights(model);
             CHECK(nn::parameter_count(model) == count);
@@ -123,7 +107,8 @@ TEST_CASE("packed models: which parameters, and how many bytes", "[models][packe
 
 TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "[models][packed]") {
     using autograd::storage_statistics;
-    Config c = config_of("untied llama");
+    Config c = small_stack("llama");
+    c.tied = false;
     c.block.d_model = c.block.head_dim = 64;  // sizes that fill whole panels
     c.block.d_ff = c.vocabulary = 128;
     const LanguageModel model(c, Rng(1));
@@ -144,7 +129,7 @@ TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "
 
 TEST_CASE("packed models: the other precision, training, cloning and saving throw",
           "[models][packed][errors]") {
-    LanguageModel model(config_of("llama"), Rng(1));
+    LanguageModel model(small_stack("llama", kVocabulary), Rng(1));
     tests::pack_weights(model);
     const Tokens text = drawn(1, 3);
     model.config.block.precision = Precision::bf16;
@@ -156,29 +141,4 @@ TEST_CASE("packed models: the other precision, training, cloning and saving thro
                    " is empty, or packed, for computing only"));
     CHECK(folder.files() == 0);
     CHECK(nn::parameters(model)[0].tensor.needs_grad() == false);
-}
-
-TEST_CASE("packed models: of every kind, the same logits, and the same is written", "[models][packed]") {
-    for (const Precision p : kBoth)
-        for_each_model(
-            [&](const std::string& name, const auto& given) {
-                INFO(name << ", " << autograd::kPrecisionNames[int(p)]);
-                const auto model = stirred(nn::clone(given), p);
-                const Sentences s = sentences({4, 4, 4}, 3);
-                const auto written = [&]() -> std::string {
-                    if constexpr (requires { model.start(Tokens()); })
-                        return decoded(model, s, 5, true);
-                    else
-                        return "";
-                };
-                const Tensor logits = answers(model, s);
-                const std::string before = written();
-                tests::pack_weights(model);
-                CHECK(same_bits(answers(model, s), logits));
-                CHECK(written() == before);
-                if constexpr (std::is_same_v<decltype(model), const LanguageModel>)
-                    CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table) ==
-                          model.config.tied);  // tied weights stay tied, and are packed once
-            },
-            [&](Config& c) { c.block.precision = p; });
 }

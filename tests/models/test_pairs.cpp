@@ -1,8 +1,6 @@
 // Batches of pairs, teacher forcing, and steps of several batches.
 #include "models/batch.h"
 
-#include <cmath>
-
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -28,22 +26,23 @@ TEST_CASE("a batch of another vocabulary has its start, end and padding", "[mode
     CHECK(contains(error_of([] { make_batch({{{4}, {5}}}, {.ends = {}}); }), "no end"));
 }
 
+// The loss is a mean over these tokens: times their number, it is a sum, and so is its gradient.
 TEST_CASE("teacher forcing: the loss of the next tokens, and how many these are", "[models][training]") {
-    Config c = Config{.src_vocabulary = 12,
-                      .vocabulary = 12,
-                      .max_length = 6,
-                      .n_layers = 1,
-                      .n_decoder_layers = 1,
-                      .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
-    const Transformer model(c, Rng(1));
-    const Batch batch = make_batch({{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 11, 4}}, {{9}, {}}});
-    const auto eval = Mode::eval();
-    const nn::StepLoss now = teacher_forcing(model, batch, eval);
-    CHECK(now.tokens == 3 + 5 + 1);
-    double sum = 0;
-    for (const Pair& pair : std::vector<Pair>{{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 11, 4}}, {{9}, {}}}) {
-        const nn::StepLoss one = teacher_forcing(model, make_batch({pair}), eval);
-        sum += static_cast<double>(one.loss.item()) * static_cast<double>(one.tokens);
+    const std::vector<Pair> pairs = {{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 4, 4}}, {{9, 4}, {}}};
+    for (const std::string& kind : kKinds) {
+        INFO(kind);
+        const Transformer model(small(kind), Rng(4));
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        const auto total = [&](const std::vector<Pair>& some, int64_t tokens) {
+            const nn::StepLoss step = teacher_forcing(model, make_batch(some), Mode::eval(), Real(0.1));
+            CHECK(step.tokens == tokens);
+            const Tensor sum = step.loss * Real(tokens);
+            sum.backward();  // accumulates
+            return static_cast<double>(sum.item());
+        };
+        const double one_by_one = total({pairs[0]}, 3) + total({pairs[1]}, 5) + total({pairs[2]}, 1);
+        const std::vector<Real> gradients = take_gradients(parameters);
+        CHECK(total(pairs, 9) == Approx(one_by_one).epsilon(1e-6));
+        CHECK(worst_error(take_gradients(parameters), gradients) < (autograd::kRealIsDouble ? 1e-12 : 2e-5));
     }
-    CHECK(static_cast<double>(now.loss.item()) == Approx(sum / 9).epsilon(1e-5));
 }

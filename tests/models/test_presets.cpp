@@ -1,4 +1,5 @@
-// Each preset is as the table says, in its configuration and in the model made from it.
+// Each preset is as the table says. (What the fields make of a model: test_config.cpp, test_bits.cpp; GPT-2,
+// BERT and Llama: hugging_face/test_config.cpp.)
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -31,49 +32,6 @@ const std::vector<Expected> kTable = {
     {"prenorm", 512, 8, 2048, 6, 0, 0, 512, false, true, true, true, true, true, true, .1, .1, 0, 0},
 };
 
-bool equal(Real rate, double expected) { return std::abs(static_cast<double>(rate) - expected) < 1e-7; }
-
-bool has_rates(const DropoutRates& p, const std::vector<double>& expected) {
-    return equal(p.embeddings, expected[0]) && equal(p.sublayers, expected[1]) &&
-           equal(p.feed_forward, expected[2]) && equal(p.attention, expected[3]);
-}
-
-// Whether the parts of a layer have the block's properties.
-template <class Layer>
-void check_layer(const Layer& l, const BlockConfig& b) {
-    std::vector<const nn::Linear*> projections = {&l.self_attention.in_proj, &l.self_attention.out_proj};
-    std::vector<const Residual*> residuals = {&l.residual1, &l.residual2};
-    if constexpr (std::is_same_v<Layer, DecoderLayer>) {
-        const nn::CrossAttention& cross = l.cross_attention;
-        projections.insert(projections.end(), {&cross.q_proj, &cross.kv_proj, &cross.out_proj});
-        residuals.push_back(&l.residual3);
-        CHECK(cross.dropout.rate == b.dropout.attention);
-    }
-    for (const nn::Linear* p : projections)
-        CHECK(p->bias->defined() == b.attention_bias);
-    CHECK(l.self_attention.dropout.rate == b.dropout.attention);
-    CHECK(l.feed_forward.dropout.rate == b.dropout.feed_forward);
-    CHECK(l.feed_forward.activation == b.activation);
-    for (const nn::Linear* linear : {&l.feed_forward.linear1, &l.feed_forward.linear2})
-        CHECK(linear->bias->defined() == b.feed_forward_bias);
-    for (const Residual* r : residuals) {
-        CHECK(r->dropout.rate == b.dropout.sublayers);
-        CHECK(r->placement == b.norm);
-        CHECK(r->norm.eps == b.norm_eps);
-    }
-}
-
-void check_input(const InputEmbedding& e, const Config& c) {
-    const bool learned = c.block.positions == nn::Positions::learned;
-    CHECK(e.positions.table->defined() == learned);
-    CHECK(e.positions.sinusoids.defined() == (c.block.positions == nn::Positions::sinusoidal));
-    CHECK(e.positions.max_length == c.max_length);
-    CHECK(equal(e.scale, c.block.scale_embeddings ? std::sqrt(12) : 1));
-    CHECK(e.dropout.rate == c.block.dropout.embeddings);
-    CHECK(e.norm.has_value() == c.embedding_norm);
-    CHECK((!e.norm || e.norm->eps == c.block.norm_eps));
-}
-
 }  // namespace
 
 TEST_CASE("presets: there is one for each row of the table, and no other", "[models][presets]") {
@@ -89,7 +47,9 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
         CHECK((c.n_layers == e.layers && c.n_decoder_layers == e.layers));
         CHECK((c.src_vocabulary == e.src_vocabulary && c.vocabulary == e.vocabulary));
         CHECK(c.max_length == e.max_length);
-        CHECK(has_rates(b.dropout, {e.embeddings, e.sublayers, e.feed_forward, e.attention}));
+        const DropoutRates& p = b.dropout;
+        CHECK((p.embeddings == Real(e.embeddings) && p.sublayers == Real(e.sublayers)));
+        CHECK((p.feed_forward == Real(e.feed_forward) && p.attention == Real(e.attention)));
         CHECK((b.activation == nn::Activation::relu && b.norm_eps == Real(1e-5)));
         CHECK((b.positions == nn::Positions::learned) == e.learned);
         CHECK((b.positions == nn::Positions::sinusoidal) == !e.learned);
@@ -107,78 +67,4 @@ TEST_CASE("presets: there is one for each row of the table, and no other", "[mod
         for (const Expected& e : kTable)
             CHECK(contains(error, e.name));
     }
-}
-
-TEST_CASE("presets: the properties of a configuration are those of the model", "[models][presets]") {
-    for_each_model([](const std::string& name, const auto& m) {
-        INFO(name);
-        const Config& c = m.config;
-        const auto check_stack = [&](const auto& stack, const InputEmbedding& input) {
-            check_input(input, c);
-            CHECK(stack.final_norm.has_value() == c.final_norm);
-            REQUIRE(stack.layers.size() == 2);
-            for (const auto& layer : stack.layers)
-                check_layer(layer, c.block);
-        };
-        if constexpr (std::is_same_v<decltype(m), const Transformer&>) {
-            check_stack(m.encoder, m.src_embedding);
-            check_stack(m.decoder, m.tgt_embedding);
-            const Tensor &src = m.src_embedding.tokens.table, &tgt = m.tgt_embedding.tokens.table;
-            CHECK(src.same_memory(tgt) == c.embeddings_tied);
-            CHECK(m.output.table->same_memory(tgt) == c.tied);
-            CHECK(m.output.table->same_memory(src) == (c.embeddings_tied && c.tied));
-            if (c.block.positions == nn::Positions::learned)  // tables of their own
-                CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
-        } else {
-            check_stack(m.backbone.encoder, m.backbone.embedding);
-        }
-        if constexpr (requires {
-                          m.backbone;
-                          m.output.table;
-                      })
-            CHECK(m.output.table->same_memory(m.backbone.embedding.tokens.table) == c.tied);
-        if constexpr (!std::is_same_v<decltype(m), const Classifier&>)
-            CHECK(m.output.bias->defined() == c.block.output_bias);
-        else
-            CHECK(m.dropout.rate == c.block.dropout.sublayers);  // pooled_dropout is -1
-    });
-}
-
-TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {
-    const Config g = gpt2(), b = bert();
-    for (const Config& c : {g, b}) {
-        CHECK((c.block.d_model == 768 && c.block.n_heads == 12 && c.block.d_ff == 3072 && c.n_layers == 12));
-        CHECK((c.block.positions == nn::Positions::learned && c.tied && !c.block.scale_embeddings));
-        CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias));
-        CHECK(has_rates(c.block.dropout, {.1, .1, 0, .1}));
-    }
-    CHECK((g.vocabulary == 50257 && g.max_length == 1024 && b.vocabulary == 30522 && b.max_length == 512));
-    CHECK((g.block.norm == NormPlacement::pre && g.final_norm && !g.embedding_norm && !g.block.output_bias));
-    CHECK((b.block.norm == NormPlacement::post && !b.final_norm && b.embedding_norm && b.block.output_bias));
-    CHECK((g.block.activation == nn::Activation::gelu_tanh && b.block.activation == nn::Activation::gelu));
-    CHECK((g.block.norm_eps == Real(1e-5) && b.block.norm_eps == Real(1e-12)));
-    CHECK((g.block.init == nn::Init::gpt2 && b.block.init == nn::Init::bert));
-
-    // As many as GPT-2's own file has; test_config.cpp holds this formula against models.
-    const int64_t d = g.block.d_model, attention = 4 * d * (d + 1),
-                  feed_forward = 2 * d * g.block.d_ff + g.block.d_ff + d;
-    CHECK((g.vocabulary + g.max_length) * d + g.n_layers * (attention + feed_forward + 4 * d) + 2 * d ==
-          124439808);
-}
-
-TEST_CASE("presets: Llama is as it was published", "[models][presets]") {
-    const Config c = llama();
-    const BlockConfig& b = c.block;
-    CHECK(error_of([&] { check_config(c); }) == "");
-    CHECK((c.vocabulary == 128256 && c.max_length == 131072 && c.n_layers == 16 && c.tied && c.final_norm));
-    CHECK(
-        (b.d_model == 2048 && b.n_heads == 32 && b.n_kv_heads == 8 && head_size(b) == 64 && b.d_ff == 8192));
-    CHECK((b.activation == nn::Activation::silu && b.gated && b.norm == NormPlacement::pre));
-    CHECK((b.norm_kind == nn::NormKind::rms && b.norm_eps == Real(1e-5) && !b.scale_embeddings));
-    CHECK_FALSE((b.attention_bias || b.feed_forward_bias || b.output_bias));
-    CHECK((b.positions == nn::Positions::rotary && b.rotary.base == 500000 && b.rotary.width == 0));
-    CHECK((b.rotary.scaling == nn::RotaryScaling::llama3 && b.rotary.factor == 32 &&
-           b.rotary.low_frequency_factor == 1 && b.rotary.high_frequency_factor == 4 &&
-           b.rotary.original_length == 8192));
-    CHECK(least_parameters(c) == 1235814400 - 33 * 2048.0);  // as many as its file has, less the norms
 }

@@ -36,10 +36,10 @@ std::vector<Real> logs(const std::vector<double>& probabilities) {
 }
 
 // How often each id is drawn for evenly spaced numbers in [0, 1), the first and the last one included.
-std::map<int32_t, int> sweep(const std::vector<Real>& logits, const SamplingOptions& o, int n = 1000) {
+std::map<int32_t, int> sweep(const std::vector<Real>& logits, const SamplingOptions& o) {
     std::map<int32_t, int> counts;
-    for (int i = 0; i < n; ++i)
-        ++counts[draw(logits, (i + 0.5) / n, o)];
+    for (int i = 0; i < 1000; ++i)
+        ++counts[draw(logits, (i + 0.5) / 1000, o)];
     ++counts[draw(logits, 0, o)];
     ++counts[draw(logits, 1 - 0x1p-53, o)];
     return counts;
@@ -186,26 +186,6 @@ TEST_CASE("sampling: forbidden ids are never drawn", "[models][sampling]") {
     CHECK(drawn(high, options(0, 0, 1, {0, 1, 3})) == Ids{4});
     CHECK(drawn(high, options(1, 0, 1, {2, 4, 5, 77, -1})) == Ids{0, 1, 3});
     CHECK(drawn({kInfinity, 1, 2}, options(1, 1, 1, {0})) == Ids{2});
-}
-
-TEST_CASE("sampling: frequencies are the probabilities", "[models][sampling]") {
-    const std::vector<Real> logits = numbers(12, 3, -1.5, 1.5);
-    constexpr int kDraws = 20000;
-    for (const double temperature : {0.5, 1.0, 2.0}) {
-        double total = 0;
-        for (const Real logit : logits)
-            total += std::exp(static_cast<double>(logit) / temperature);
-        std::map<int32_t, int> counts = sweep(logits, options(temperature), kDraws);
-        for (int32_t i = 0; i < 12; ++i) {
-            INFO("temperature " << temperature << ", id " << i);
-            const double p = std::exp(static_cast<double>(logits[static_cast<std::size_t>(i)]) / temperature);
-            CHECK(std::abs(counts[i] - kDraws * p / total) < 3);
-        }
-    }
-    // The same draw for the same number; larger numbers go to less probable tokens.
-    CHECK(draw(kLogits, 0.374, options()) == 3);
-    CHECK(draw(kLogits, 0.376, options()) == 1);
-    CHECK(draw(kLogits, 0.97, options()) == 5);
 }
 
 TEST_CASE("sampling: errors", "[models][sampling]") {

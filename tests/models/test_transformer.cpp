@@ -1,5 +1,4 @@
 // Models of every kind: evaluation and training, initial values, losses, odd sizes, and errors.
-#include <algorithm>
 #include <cmath>
 
 #include "tests/catch.h"
@@ -36,32 +35,6 @@ TEST_CASE("models: two evaluations are identical, as are those of a clone; two t
         CHECK(same_bits(logits_of(copy, e, kEval), first));
         CHECK_FALSE(same_bits(logits(kEval), first));
     });
-}
-
-TEST_CASE("models: each dropout has its own random stream", "[models]") {
-    std::vector<uint64_t> all;
-    const auto add = [&](const auto& layers) {
-        for (const auto& l : layers) {
-            all.insert(all.end(), {l.self_attention.dropout.stream, l.feed_forward.dropout.stream,
-                                   l.residual1.dropout.stream, l.residual2.dropout.stream});
-            if constexpr (requires { l.cross_attention; })
-                all.insert(all.end(), {l.cross_attention.dropout.stream, l.residual3.dropout.stream});
-        }
-    };
-    const auto check_different = [&](std::size_t count) {
-        REQUIRE(all.size() == count);
-        std::sort(all.begin(), all.end());
-        CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
-    };
-    const Transformer m(small("paper"), Rng(1));
-    all = {m.src_embedding.dropout.stream, m.tgt_embedding.dropout.stream};
-    add(m.encoder.layers);
-    add(m.decoder.layers);
-    check_different(2 + 2 * 4 + 2 * 6);
-    const Classifier c(with_classes(small_stack("bert"), 3), Rng(1));
-    all = {c.backbone.embedding.dropout.stream, c.dropout.stream};
-    add(c.backbone.encoder.layers);
-    check_different(2 + 2 * 4);
 }
 
 TEST_CASE("classifier: dropout is applied before the output", "[models][classifier]") {
@@ -144,36 +117,6 @@ TEST_CASE("models: padding is not part of the loss, whatever options are set", "
     };
     check(Transformer(small("paper"), Rng(1)));
     check(LanguageModel(small_stack("gpt2"), Rng(1)));
-}
-
-TEST_CASE("models: each kind learns, and each part of today's block by itself", "[models]") {
-    // By how much the loss falls.
-    const auto falls = [](const auto& model, int steps, int batch) {
-        const std::vector<Real> losses = train(model, steps, batch, 3);
-        const std::size_t last = losses.size() - 1;
-        return (losses[0] + losses[1] - losses[last - 1] - losses[last]) / 2;
-    };
-    for (const Preset& p : presets()) {
-        INFO(p.name);
-        const Transformer m(small(p.name), Rng(2));
-        CHECK(falls(m, 30, 4) > 0);
-        CHECK(greedy(*m.start(padded({{4, 5, 6}, {7}})), 5).size() == 2);
-    }
-    for (const std::string& kind : kAlone) {
-        INFO(kind);
-        CHECK(falls(LanguageModel(small_stack(kind), Rng(2)), 40, 4) > Real(0.25));
-    }
-    const auto learner = [](const char* kind) {
-        Config c = small_stack(kind, 8);
-        c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
-        c.block.dropout = {.embeddings = 0, .sublayers = 0};
-        return c;
-    };
-    CHECK(falls(LanguageModel(learner("gpt2"), Rng(4)), 60, 8) > Real(0.4));
-    const Config c = learner("bert");
-    CHECK(falls(MaskedLanguageModel(c, Rng(4)), 60, 12) > Real(0.4));
-    for (const Pooling pooling : {Pooling::mean, Pooling::first})
-        CHECK(falls(Classifier(with_classes(c, 2, pooling), Rng(4)), 60, 12) > Real(0.25));
 }
 
 // ---- Odd sizes, and errors

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/families/one_stack.h"
+#include "models/presets.h"
 #include "nn/checkpoint/json.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -279,6 +280,22 @@ TEST_CASE("hugging face config: files as they were published", "[models][hugging
           "n_kv_heads=3 head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 "
           "rope=100000,0,1,1,4,8192 token_types=0 dropout=0,0,0,-1 start=0 pad=-1 ends=0, labels=");
     CHECK(smol.notes == Strings{"keys that transformers does not know are ignored: \"is_llama_config\""});
+}
+
+TEST_CASE("hugging face config: GPT-2, BERT and Llama 3.2 as we have them are the published ones",
+          "[models][hugging_face]") {
+    const auto ours = [](const models::Config& c, const std::string& family) {
+        return described(read(written(config_of(c, family))));
+    };
+    CHECK(ours(models::gpt2(), "gpt2") == kDefaults[0]);
+    const std::string bert = kDefaults[1];  // whose [CLS] and [SEP] are the tokenizer's business
+    CHECK(ours(models::bert(), "bert") ==
+          bert.substr(0, bert.find(" start=")) + " start=101 pad=0 ends=102, labels=");
+    CHECK(
+        ours(models::llama(), "llama") ==
+        "llama kind=1 bare=0 vocabulary=128256 max_length=131072 n_layers=16 d_model=2048 n_heads=32 "
+        "n_kv_heads=8 head_dim=64 d_ff=8192 activation=silu norm_eps=1e-05 biases=000 tied=1 "
+        "rope=500000,2,32,1,4,8192 token_types=0 dropout=0,0,0,-1 start=128000 pad=-1 ends=128001, labels=");
 }
 
 TEST_CASE("hugging face config: what is refused", "[models][hugging_face]") {

@@ -190,16 +190,3 @@ TEST_CASE("generation config: what is ignored, and what a note says", "[models][
           Strings{"tokenizer_config.json's chat_template" + end});
     CHECK(notes("chat_template.jinja", "{{ messages }}") == Strings{"chat_template.jinja" + end});
 }
-
-TEST_CASE("generation config: a file that ends too early, or has a wrong byte", "[models][hugging_face]") {
-    const std::string whole = R"({"do_sample":true,"top_k":7,"eos_token_id":[5,9],"stop_strings":["a","b"]})";
-    CHECK(described(read(whole)) ==
-          "temperature=1 top_k=7 top_p=1 penalty=1 tokens=0 length=0 end=5 end=9 stop=a stop=b");
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-        INFO(i);
-        CHECK_FALSE(complaint(whole.substr(0, i)).empty());
-        std::string changed = whole;
-        changed[i] = '\x01';
-        CHECK_FALSE(complaint(changed).empty());
-    }
-}

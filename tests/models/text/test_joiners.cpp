@@ -1,8 +1,6 @@
 // From raw text to tokens, and back to exactly the same text.
 #include "models/text/tokenizer/steps.h"
 
-#include <cstdlib>
-
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/utf8.h"
@@ -143,18 +141,4 @@ TEST_CASE("any tokens that a model writes become text", "[text][joiners]") {
                          CHECK(text.find('\n') == std::string::npos);
                          CHECK(detokenize(tokenize(text)) == text);
                      });
-}
-
-// PLAINGRAD_DATA is the README's DATA: a folder with multi30k/val.en and val.de.
-TEST_CASE("Multi30k's validation lines are restored exactly", "[.][text][joiners][data]") {
-    const char* data = std::getenv("PLAINGRAD_DATA");
-    if (data == nullptr)
-        SKIP("PLAINGRAD_DATA is not set");
-    for (const std::string name : {"/multi30k/val.en", "/multi30k/val.de"}) {
-        const std::vector<std::string> lines = lines_of(read_file(data + name), name);
-        CHECK(lines.size() == 1014);
-        for (const std::string& line : lines)
-            if (!fault(line).empty())
-                FAIL_CHECK(line << ": " << fault(line));
-    }
 }

@@ -86,17 +86,6 @@ TEST_CASE("white space is Unicode's list", "[text][unicode]") {
           U"\u2009\u200a\u2028\u2029\u202f\u205f\u3000");
 }
 
-TEST_CASE("every upper-case letter has its lower case", "[text][unicode]") {
-    CodeHash pairs;
-    for (char32_t c = 0; c < kEnd; ++c)
-        if (to_lower(c) != c) {
-            pairs.add(c);
-            pairs.add(to_lower(c));
-        }
-    CHECK(pairs.count == 2 * 1488);
-    CHECK(pairs.hash.value == 0x5d1ca2dd4d05cf1eu);
-}
-
 TEST_CASE("a text is converted to lower case", "[text][unicode]") {
     const std::pair<std::string, std::string> table[] = {
         {"", ""},
@@ -128,28 +117,6 @@ TEST_CASE("lower case is Python's for every code point, and for final sigmas in 
         CAPTURE(row.before, row.after);
         CHECK(bytes_of_all([&](const std::string& c) { return lower_case(row.before + c + row.after); }) ==
               row.wanted);
-    }
-}
-
-TEST_CASE("code points are encoded as UTF-8 and decoded", "[text][unicode]") {
-    std::string all;
-    for (char32_t c = 0; c < kEnd; ++c)
-        if (c < 0xd800 || c > 0xdfff)
-            nn::checkpoint::append_utf8(all, c);
-    CHECK(nn::checkpoint::find_invalid_utf8(all) == std::string::npos);
-    char32_t expected = 0;
-    std::size_t at = 0, wrong = 0;
-    for (; at < all.size(); ++expected) {
-        expected += expected == 0xd800 ? 0x800 : 0;
-        const auto [code, length] = nn::checkpoint::first_code_point(std::string_view(all).substr(at));
-        wrong += code == expected ? 0 : 1;
-        at += length;
-    }
-    CHECK(wrong == 0);
-    CHECK(expected == kEnd);
-    for (const std::string_view bytes : {"\xff", "\x80 ", "\xc3", "\xed\xa0\x80", "\xf0\x9f\x98x"}) {
-        CHECK(nn::checkpoint::first_code_point(bytes).code == 0xfffd);
-        CHECK(nn::checkpoint::first_code_point(bytes).length == 1);
     }
 }
 

@@ -35,6 +35,15 @@ inline nn::checkpoint::SafeTensors opened(const std::string& bytes) {
     return nn::checkpoint::read(folder.write("m.safetensors", bytes));
 }
 
+// The tensors of a file, to write them in another way.
+inline std::vector<nn::checkpoint::StateEntry> items_of(const std::string& path) {
+    const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
+    std::vector<nn::checkpoint::StateEntry> items;
+    for (const nn::checkpoint::Entry& entry : file.entries())
+        items.push_back({entry.name, file.tensor(entry.name)});
+    return items;
+}
+
 // The error of opening these bytes, without the folder; "" if they are a safetensors file.
 inline std::string complaint(const std::string& bytes) {
     const std::string error = error_of([&] { opened(bytes); });

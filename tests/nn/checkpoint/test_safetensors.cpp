@@ -209,32 +209,22 @@ TEST_CASE("safetensors: all half-precision and all bfloat16 numbers", "[nn][chec
     check_all_16_bits("BF16", [](unsigned code) { return ieee(code, 8, 7); });
 }
 
-TEST_CASE("safetensors: a large tensor of another type is read to its end", "[nn][checkpoint]") {
-    std::vector<double> wide(200'001);  // more than are read at a time
-    for (std::size_t i = 0; i < wide.size(); ++i)
-        wide[i] = static_cast<double>(i);
-    std::vector<float> narrow(wide.begin(), wide.end());
-    for (const auto& [type, data] :
-         {std::pair<std::string, std::string>{"F64", data_of(wide)}, {"F32", data_of(narrow)}}) {
-        const Tensor x = opened(one_tensor(type, "200001", data)).tensor("x");
-        int64_t wrong = 0;
-        for (int64_t i = 0; i < x.numel(); ++i)
-            wrong += x.data()[i] == static_cast<Real>(i) ? 0 : 1;
-        CHECK(wrong == 0);
+// More numbers than are read at a time, of which these are the first.
+template <class Stored>
+static void check_read(const std::string& dtype, std::vector<Stored> numbers) {
+    while (numbers.size() < 200'001)
+        numbers.push_back(static_cast<Stored>(numbers.size()));
+    const Tensor read = opened(one_tensor(dtype, "200001", data_of(numbers))).tensor("x");
+    int wrong = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const volatile Stored number = numbers[i];  // rounded while the program runs
+        wrong += bits(read.data()[i]) != bits(static_cast<Real>(number)) ? 1 : 0;
     }
+    CHECK(wrong == 0);
 }
-
 TEST_CASE("safetensors: the other precision is rounded or widened", "[nn][checkpoint]") {
-    const std::vector<double> wide = {0.1, -0.0, 1e-45, 1e300, 1 + 0x1p-24, 1 + 0x1.8p-23, HUGE_VAL};
-    const Tensor x = opened(one_tensor("F64", "7", data_of(wide))).tensor("x");
-    for (std::size_t i = 0; i < wide.size(); ++i) {
-        const volatile double value = wide[i];  // rounded while the program runs
-        CHECK(bits(x.data()[i]) == bits(static_cast<Real>(value)));
-    }
-    const std::vector<float> narrow = {0.1f, -0.0f, 1e-45f, 3e38f, -HUGE_VALF};
-    const Tensor y = opened(one_tensor("F32", "5", data_of(narrow))).tensor("x");
-    for (std::size_t i = 0; i < narrow.size(); ++i)
-        CHECK(bits(y.data()[i]) == bits(static_cast<Real>(narrow[i])));
+    check_read<double>("F64", {0.1, -0.0, 1e-45, 1e300, 1 + 0x1p-24, 1 + 0x1.8p-23, HUGE_VAL});
+    check_read<float>("F32", {0.1f, -0.0f, 1e-45f, 3e38f, -HUGE_VALF});
 }
 
 TEST_CASE("safetensors: a file may hold whole numbers of every width beside its tensors",
@@ -247,19 +237,16 @@ TEST_CASE("safetensors: a file may hold whole numbers of every width beside its 
         const SafeTensors file = opened(one_tensor(dtype, "3", std::string(3 * size, '\1')));
         CHECK(file.find("x")->dtype->convert == nullptr);
         CHECK(file.find("x")->shape == Ints{3});
-        CHECK(contains(error_of([&] { file.tensor("x"); }), "must hold floating-point numbers"));
+        CHECK(
+            contains(error_of([&] { file.tensor("x"); }),
+                     "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is " + dtype));
         CHECK(contains(complaint(one_tensor(dtype, "3", std::string(3 * size - 1, '\1'))),
                        autograd::join("of this shape and dtype must have ", 3 * size, " bytes")));
     }
-}
-
-TEST_CASE("safetensors: a tensor of another kind is refused", "[nn][checkpoint]") {
-    const std::string two(2, '\0');
-    CHECK(contains(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }),
-                   "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16"));
-    CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", two)).tensor("x"); }),
+    CHECK(contains(error_of([&] {
+                       opened(one_tensor("F16", "1,1,1,1,1", {2, '\0'})).tensor("x");
+                   }),
                    "tensor \"x\" has 5 dimensions; a Tensor has at most 4"));
-    for (const std::string& file : {one_tensor("F16", "1", two), file_of("{}")})
-        CHECK(
-            contains(error_of([&] { opened(file).tensor("y"); }), "m.safetensors: there is no tensor \"y\""));
+    CHECK(contains(error_of([&] { opened(file_of("{}")).tensor("y"); }),
+                   "m.safetensors: there is no tensor \"y\""));
 }
