@@ -33,7 +33,7 @@ std::vector<Real> weights_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files, and keeps them",
+TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files",
           "[models][run][bits]") {
     const Folder folder;
     const std::string one = folder / "whole", parts = folder / "parts";
