@@ -40,7 +40,7 @@ def parse():
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
-    parser.add_argument("--seconds", type=float, default=8, help="each is tried first with the quickest test cases, which take so long together")
+    parser.add_argument("--seconds", type=float, default=8, help="each is tried first with the most promising test cases, which take so long together")
     parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder has answered is not tried again: killed, not compiling, or known to survive")
     return parser.parse_args()
 
@@ -179,10 +179,10 @@ class Outcomes:
 
 
 def try_mutants(judge, args, found, mutants, outcomes, known):
-    """With the quickest of the cases that reach it, in a first round; in a second one, what survived it, and is not known
+    """With the most promising of the cases that reach it, in a first round; in a second one, what survived it, and is not known
     to change nothing, with the others: slow cases, and gradient checks, which are built only then. Returns all cases."""
     cases, slow = runs.record(args.folder, len(mutants), args.go_on)
-    parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n in range(len(mutants))}
+    parts = {n: runs.most_promising([c for c in cases if n in c.reached], args.seconds) for n in range(len(mutants))}
     outcomes.of.update({p: outcomes.answered[p.key] for p in mutants if p and p.key in outcomes.answered})
     waiting = [(n, p) for n, p in enumerate(mutants) if p and p not in outcomes.of]
     runs.try_all(judge, waiting, lambda n: parts[n][0], outcomes.add)
