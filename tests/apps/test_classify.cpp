@@ -235,6 +235,8 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
     check_says(p.err, {"classify: standard input:1: bytes that are not text, read as U+FFFD: 1\n",
                        "classify: standard input:2: bytes that are not text, read as U+FFFD: 1\n",
                        "texts of more than 4 words"});
+    check_says(here.must("classify predict m caf\xe9").err,
+               {"classify: the command line: bytes that are not text, read as U+FFFD: 1\n"});
 }
 
 TEST_CASE("classify refuses a wrong command line or file, and writes nothing", "[apps][classify]") {

@@ -48,6 +48,9 @@ static void check_sizes_of_0() {
     CHECK(linear(none, t({3, 5}), t({5})).shape() == Shape{0, 5});
     CHECK(layer_norm(none, t({3}), t({3})).numel() == 0);
     CHECK(embedding(t({3, 2}), Tokens()).shape() == Shape{0, 0, 2});
+    const Tensor narrow = leaf(t({3, 0}));
+    embedding(narrow, Tokens(1, 2, {0, 2})).backward(t({1, 2, 0}));
+    CHECK(narrow.has_grad());
     // Without keys, attention gives zeros. An empty sum is 0, plus the bias.
     CHECK(attention(t({1, 2, 3}), t({1, 0, 3}), t({1, 0, 3})).to_vector() == std::vector<Real>(6, 0));
     CHECK(matmul(t({2, 0}), t({0, 3})).to_vector() == std::vector<Real>(6, 0));
@@ -63,6 +66,9 @@ static void check_sizes_of_0() {
         attention(t({1, 0, 4}), kv, kv, {.mask = mask}).backward(t({1, 0, 4}));
         CHECK(kv.grad().to_vector() == std::vector<Real>(12, 0));
     }
+    const Tensor many = leaf(t({1, 100, 1}));  // queries: several blocks, all without a key that counts
+    sum(attention(many, t({1, 3, 1}), t({1, 3, 1}), {.mask = Mask::key_counts({0})})).backward();
+    CHECK(many.grad().to_vector() == std::vector<Real>(100, 0));
     // No columns; and no columns of attention, queries or keys.
     const Tensor rows = leaf(t({2, 3, 0})), gain = leaf(t({0}));
     sum(layer_norm(rows, gain, gain) + rms_norm(rows, gain)).backward();

@@ -176,6 +176,21 @@ TEST_CASE("run: a step has the seconds since the run began, and must change the 
     CHECK(contains(error_of([&] { learning.next(); }), "[run] step 2 has not changed the weights"));
 }
 
+TEST_CASE("run: its numbers are checked, and it may have no step", "[models][run]") {
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    const RunFolder nowhere("p", {});
+    const auto error = [&](RunOptions options, bool has_rate = true) {
+        if (has_rate)
+            options.learning_rate = nn::ConstantSchedule{0.01};
+        return error_of([&] { autograd::check(!Run(nowhere, run_model(model), options).next(), "a step"); });
+    };
+    CHECK(error({.steps = 0}) == "");
+    for (const RunOptions& wrong :
+         {RunOptions{.steps = -1}, {.clip = -1}, {.accumulate = 0}, {.validate_every = -1}, {.patience = -1}})
+        CHECK(contains(error(wrong), "[train] a run needs a learning rate, and numbers that are not"));
+    CHECK(contains(error({}, false), "[train] a run needs a learning rate"));
+}
+
 namespace {
 
 // Trains a Transformer, each step by take(model, run). Returns its weights, and the losses.
@@ -274,6 +289,8 @@ struct Scripted {
             });
             if (epoch > 0 && run.step() % epoch == 0)
                 run.end_epoch();
+            if (epoch > 0 && run.step() > 1)  // of the steps before this one
+                CHECK(run.epoch.tokens == 3 * ((run.step() - 1) % epoch));
             if (run.validates()) {
                 seen.push_back(x->to_vector());
                 run.validated(losses.at(validated.size()));

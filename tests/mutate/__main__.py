@@ -7,7 +7,7 @@ A changed program is a mutant. One that no test notices (a survivor) gets a test
 effect, or cannot be tried: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into
 a copy of the tree, each behind a switch of its own; an environment variable chooses one. So a single build serves all but
 constants (--constants), which take a build each. Each test case then runs once, to see which changes it reaches; each
-change is tried with the cases that reach it, the quickest first, until one fails. Slow cases, and the gradient checks of
+change is tried with the cases that reach it, the most promising first, until one fails. Slow cases, and the gradient checks of
 the double build, run only for what the others do not notice.
 """
 import argparse

@@ -1,7 +1,9 @@
 // Which set of kernels is used, and the error for one that does not exist.
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
+#include "tests/apps/running.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -31,6 +33,29 @@ TEST_CASE("dispatch: the baseline is available, last, each name occurs once, and
     std::sort(list.begin(), list.end());
     CHECK(std::adjacent_find(list.begin(), list.end()) == list.end());
 }
+
+#if defined(__x86_64__) && defined(__linux__)
+TEST_CASE("dispatch: what the processor can do is used", "[kernels][dispatch]") {
+    if (kRealIsDouble || !fast_build())
+        SKIP("the double build has no vectors, sanitized ones have no AVX-512, and an emulator has its own");
+    Words flags;
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; flags.empty() && std::getline(info, line);)
+        if (line.starts_with("flags"))
+            flags = words_of(line);
+    const std::vector<std::string> here = names();
+    for (const auto& [set, needs] : {std::pair("avx2", "avx2 fma"),
+                                     {"avx512", "avx512f avx512dq avx512vl avx512bw"},
+                                     {"avx512bf16", "avx512f avx512dq avx512vl avx512bw avx512_bf16"}}) {
+        INFO(set);
+        const Words all = words_of(needs);
+        CHECK((std::count(here.begin(), here.end(), set) == 1) ==
+              std::all_of(all.begin(), all.end(), [&](const std::string& flag) {
+                  return std::count(flags.begin(), flags.end(), flag) == 1;
+              }));
+    }
+}
+#endif
 
 TEST_CASE("dispatch: an unknown set is an error that lists the others", "[kernels][dispatch][errors]") {
     const std::string before = cpu().name;

@@ -298,11 +298,13 @@ const Case kCases[] = {
      }},
     {"first_from: a bound in each place, none, and a NaN",
      [](int64_t rows, int64_t n, Both& b) {
-         Reals x = numbers(n, 1);
+         Reals x = numbers(n + 1, 1);  // the last is not of the row
+         x[at(n)] = -HUGE_VAL;
          const auto first = [&](Real bound) {
              b.add({static_cast<Real>(cpu().first_from(n, x.data(), bound))},
                    {static_cast<double>(
-                       std::find_if(x.begin(), x.end(), [&](Real y) { return !(y < bound); }) - x.begin())});
+                       std::find_if(x.begin(), x.end() - 1, [&](Real y) { return !(y < bound); }) -
+                       x.begin())});
          };
          for (int64_t r = 0; r < rows; ++r)
              first(x[at(r * 37 % n)]);
