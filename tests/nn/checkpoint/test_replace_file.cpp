@@ -166,12 +166,13 @@ TEST_CASE("reading: the names in a folder", "[nn][checkpoint]") {
 TEST_CASE("saving: places where a file cannot be written are told, also beforehand", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "old");
+    REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
     const std::string failed = "cannot be written: ", long_name = failed + "File name too long",
                       closed = failed + "Permission denied";
     std::vector<std::pair<std::string, std::string>> places = {
         {folder / "none/f", failed + "No such file or directory"},
         {folder.path, "this is a folder; a file is needed"},
-        {"/dev/null", "this is a pipe or a device"},
+        {folder / "pipe", "this is a pipe or a device"},
         {folder / "f/f", failed + "Not a directory"},
         {folder / std::string(300, 'x'), long_name},
         {folder / std::string(253, 'x'), long_name}};  // with the suffix of the temporary file
