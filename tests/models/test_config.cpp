@@ -55,10 +55,12 @@ const std::vector<Wrong> kWrongTranslator = {
     {"src_vocabulary must be between 1 and 2147483647: got 0", [](auto& c) { c.src_vocabulary = 0; }},
     {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
     {"11 and 12", [](auto& c) { c.vocabulary = 12; }},
+    {"makes a table of positions that is larger than", [](auto& c) { c.max_length = 1 << 22; }},
     {"token_types and embedding_norm are for", [](auto& c) { c.token_types = 2; }},
     {"token_types and embedding_norm are for", [](auto& c) { c.embedding_norm = true; }},
 };
 const std::vector<Wrong> kWrongRotary = {
+    {"makes a table of positions that is larger than", [](auto& c) { c.max_length = 1 << 22; }},
     {"rotary] width", [](auto& c) { c.block.rotary.width = 3; }},
     {"rotary] width = 6", [](auto& c) { c.block.rotary.width = 6; }},
     {"rotary] width = -2", [](auto& c) { c.block.rotary.width = -2; }},

@@ -231,7 +231,9 @@ TEST_CASE("hugging face config: a sliding window limits the length of texts", "[
     CHECK(length("mistral", {{"sliding_window", "131072"}}) == 131072);
     CHECK(length("mistral", {{"sliding_window", "33"}}) == 33);
     CHECK(length("qwen2", {{"sliding_window", "33"}, {"max_window_layers", "0"}}) == 32768);
-    // A model that reads shorter texts has no window.
+    // A window as long as the texts is none, and a model that reads shorter texts has none.
+    const ConfigJson whole = read(with(golden_json("mistral"), {{"sliding_window", "131072"}}));
+    CHECK(contains(written(config_of(whole, whole)), "\"sliding_window\": null"));
     const ConfigJson given = read(with(golden_json("mistral"), {{"sliding_window", "33"}}));
     models::Config shorter = given;
     shorter.max_length = 7;
