@@ -154,14 +154,16 @@ TEST_CASE("hugging face weights: what is there instead of them", "[models][huggi
             CHECK(contains(error(other), advice));
         }
     // A name that ends with .pt may also be that of a Portuguese text.
+    const std::string none =
+        ": there is no model in this folder: neither model.safetensors nor model.safetensors.index.json";
     const Folder portuguese, cache, dangling;
     std::filesystem::create_directories(portuguese / "folder.pt");
     for (const char* const text : {"", "Bom dia.\n"}) {
         portuguese.write("train.pt", text);
-        CHECK(error(portuguese) == portuguese.path +
-                                       ": there is no model in this folder: neither model.safetensors nor "
-                                       "model.safetensors.index.json");
+        CHECK(error(portuguese) == portuguese.path + none);
     }
+    std::filesystem::create_symlink("train.pt", portuguese / "link");
+    CHECK(error(portuguese) == portuguese.path + none);
     std::filesystem::create_directories(cache / "snapshots/0a1b");
     CHECK(error(cache) == cache.path + ": this is a folder of Hugging Face's cache; the model is in " +
                               (cache / "snapshots/0a1b"));
