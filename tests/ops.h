@@ -1,7 +1,7 @@
 // One row or more for every function of autograd/ops.h: how to draw a call of it. Every instrument goes
 // through this table, so whoever adds an op adds one row: gradients against differences, plain forms,
-// instruction sets and threads, float against double, random programs, PyTorch. Wrong calls are in
-// ops/wrong_calls*.cpp.
+// instruction sets and threads, float against double, random programs, PyTorch. Its known values and wrong
+// calls are beside it (ops/family.h).
 //
 //     {"softmax", "x.softmax(dim)", [](OpCall& c) {
 //          const Shape s = c.any("x", 1, 4);
@@ -128,7 +128,7 @@ struct OpRow {
     std::string torch;
     std::function<void(OpCall& c)> draw;
     bool has_graph = true;  // a comparison has none
-    int subject = 0;        // which of the lists below it is in
+    int subject = 0;        // which family it is of
 };
 const std::vector<OpRow>& op_rows();
 
@@ -182,10 +182,6 @@ std::vector<bool> in_graph(const AloneCall& c);
 Tensor only(const std::vector<bool>& wanted, const std::vector<Tensor>& outputs);
 // Begins backward at the outputs that have a graph, each with a gradient of random numbers.
 void backward(const std::vector<Tensor>& outputs);
-
-// Rows by subject.
-std::vector<OpRow> elementwise_rows(), moving_rows(), product_rows(), loss_rows(), norm_rows(),
-    attention_rows();
 
 // The functions of ops.h by name, each once. Reads that header, in the repository's root.
 std::vector<std::string> declared_ops();

@@ -7,8 +7,7 @@
 #include "autograd/plain.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
-#include "tests/ops.h"
-#include "tests/trust/words/calls.h"
+#include "tests/ops/family.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;   // NOLINT
@@ -33,8 +32,6 @@ TEST_CASE("ops, tensors: a wrong call throws one line, which is kept in calls.tx
         CHECK((op.starts_with("operator") || contains(all, "\n" + op + "(")));
     }
 }
-
-static Tensor t(const Shape& shape) { return Tensor::full(shape, 1); }
 
 static void check_sizes_of_0() {
     const Tensor none = leaf(Tensor::zeros({0, 3}));

@@ -41,7 +41,7 @@ static void check_row(const Norm& layer, const std::vector<Real>& x, const std::
     CHECK(worst_error(layer(Tensor::from({1, length(x)}, x)), y) < within);
 }
 
-// More values are in tests/autograd/test_op_values.cpp.
+// More values are in tests/ops/.
 TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
     const Norm layer(4), without(4, {.bias = false});
     CHECK(layer.eps == Real(1e-5));

@@ -1,7 +1,7 @@
-// Rows of the table of ops: rotary positions and attention.
+// Of the table of ops: rotary positions and attention.
 #include <cmath>
 
-#include "tests/ops.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::tests {
 
@@ -185,18 +185,99 @@ void draw_decoding(OpCall& c) {
     });
 }
 
-}  // namespace
+const std::vector<OpRow> kOpRows = {
+    {"rotary", "rotary(c)", draw_rotary},
+    {"attention", "attention(c, q, k, v)", draw_attention},
+    {"attention", "attention(c, q, k, v)", draw_same_tensors},
+    {"attention", "attention(c, q, k * growth, v)", draw_growing_scores},
+    {"self_attention", "self_attention(c)", draw_self_attention},
+    {"cross_attention", "cross_attention(c)", draw_cross_attention},
+    {"cross_attention", "cross_attention(c)", draw_decoding, false},
+};
 
-std::vector<OpRow> attention_rows() {
+std::vector<Known> values() {
+    // Scores are products: of the second query 0 and ln 3, so that its weights are 1/4 and 3/4.
+    const double ln3 = 1.09861229;
+    const Tensor q = tensor({1, 2, 1}, {0, 1}), k = tensor({1, 2, 1}, {0, ln3}),
+                 v = tensor({1, 2, 1}, {4, 8}), kv = tensor({1, 2, 2}, {0, 4, ln3, 8}),
+                 turns = tensor({2, 2}, {1, 0, 0, 1});
     return {
-        {"rotary", "rotary(c)", draw_rotary},
-        {"attention", "attention(c, q, k, v)", draw_attention},
-        {"attention", "attention(c, q, k, v)", draw_same_tensors},
-        {"attention", "attention(c, q, k * growth, v)", draw_growing_scores},
-        {"self_attention", "self_attention(c)", draw_self_attention},
-        {"cross_attention", "cross_attention(c)", draw_cross_attention},
-        {"cross_attention", "cross_attention(c)", draw_decoding, false},
+        // The second position is turned by a right angle; what is no head stays.
+        KNOWN(rotary(tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}), turns, {.head_dim = 2}),
+              tensor({1, 2, 3}, {1, 2, 3, -5, 4, 6})),
+        KNOWN(rotary(tensor({1, 1, 4}, {1, 2, 3, 4}), turns, {.n_heads = 2, .head_dim = 2, .first = 1}),
+              tensor({1, 1, 4}, {-2, 1, -4, 3})),
+        KNOWN(attention(q, k, v), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(attention(q, k, v, {.mask = Mask::causal()}), tensor({1, 2, 1}, {4, 7})),
+        KNOWN(attention(q, k, v, {.mask = Mask::key_counts({1})}), tensor({1, 2, 1}, {4, 4})),
+        KNOWN(attention(q, k, v, {.mask = Mask::key_counts({0})}), tensor({1, 2, 1}, {0, 0})),
+        // Four columns: the score 2 ln 3 is divided by 2.
+        KNOWN(attention(tensor({1, 1, 4}, {2, 0, 0, 0}), tensor({1, 2, 4}, {0, 0, 0, 0, ln3, 0, 0, 0}),
+                        counting({1, 2, 4})),
+              tensor({1, 1, 4}, {3, 4, 5, 6})),
+        KNOWN(self_attention(tensor({1, 2, 3}, {0, 0, 4, 1, ln3, 8})), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(cross_attention(q, kv), tensor({1, 2, 1}, {6, 7})),
+        KNOWN(cross_attention(tensor({1, 1, 2}, {0, 1}), kv, {.n_heads = 2, .n_kv_heads = 1}),
+              tensor({1, 1, 2}, {6, 7})),
     };
 }
+
+const std::vector<int32_t> kRows = {0, 5}, kBefore = {0, -1};
+const Calls kWrongCalls = {
+    CALL(rotary(kNone, t({3, 4}), {1, 4})),
+    CALL(rotary(t({1, 2, 4}), kNone, {1, 4})),
+    CALL(rotary(t({2, 4}), t({3, 4}), {1, 4})),
+    CALL(rotary(t({1, 2, 4}), t({3, 3}), {1, 4})),
+    CALL(rotary(t({1, 2, 4}), t({3, 4}), {2, 4})),
+    CALL(rotary(t({1, 2, 4}), t({3, 4}), {0, 4})),
+    CALL(rotary(t({1, 2, 4}), t({3, 4}), {1, 4, 2})),
+    CALL(rotary(t({1, 2, 4}), t({3, 4}), {1, 4, -1})),
+    CALL(rotary(t({1, 2, 4}), t({3, 4}), {1, 4, INT64_MAX})),
+    CALL(attention(kNone, t({1, 2, 4}), t({1, 2, 4}))),
+    CALL(attention(t({1, 2, 4}), kNone, t({1, 2, 4}))),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), kNone)),
+    CALL(attention(t({2, 4}), t({2, 4}), t({2, 4}))),
+    CALL(attention(t({1, 2, 4}), t({1, 3, 4}), t({1, 2, 4}))),
+    CALL(attention(t({1, 2, 4}), t({2, 2, 4}), t({2, 2, 4}))),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 6}), t({1, 2, 6}))),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.n_heads = 3})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.n_heads = 0})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.n_heads = -2})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.n_heads = 4, .n_kv_heads = 3})),
+    CALL(attention(t({2, 3, 6}), t({2, 3, 6}), t({2, 3, 6}), {.n_heads = 3, .n_kv_heads = 1})),
+    CALL(attention(t({2, 3, 6}), t({2, 3, 6}), t({2, 3, 6}), {.n_heads = 3, .n_kv_heads = -1})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.dropout = Real(0.1)})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.dropout = 1, .rng = &kRng})),
+    CALL(attention(t({1, 1, 2}), t({1, 1, 2}), t({1, 1, 2}), {.dropout = kNan, .rng = &kRng})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.mask = Mask::key_counts({3})})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.mask = Mask::key_counts({1, 1})})),
+    CALL(attention(t({1, 3, 4}), t({1, 2, 4}), t({1, 2, 4}), {.mask = Mask::causal()})),
+    CALL(attention(t({1, 2, 4}), t({1, 2, 4}), t({1, 2, 4}), {.kv_rows = &kRows})),
+    CALL(self_attention(kNone)),
+    CALL(self_attention(t({2, 12}))),
+    CALL(self_attention(t({1, 2, 4}))),
+    CALL(self_attention(t({1, 2, 12}), {.n_heads = 3})),
+    CALL(self_attention(t({2, 3, 12}), {.n_heads = 3, .n_kv_heads = 2})),
+    CALL(self_attention(t({2, 3, 14}), {.n_heads = 3, .n_kv_heads = 2})),
+    CALL(self_attention(t({1, 2, 12}), {.n_heads = 2, .mask = Mask::key_counts({9})})),
+    CALL(self_attention(t({2, 2, 12}), {.kv_rows = &kRows})),
+    CALL(self_attention(t({1, 2, 12}), {.kv_length = 1})),
+    CALL(cross_attention(kNone, t({1, 2, 8}))),
+    CALL(cross_attention(t({1, 2, 4}), kNone)),
+    CALL(cross_attention(t({1, 2, 4}), t({1, 2, 6}))),
+    CALL(cross_attention(t({1, 2, 4}), t({2, 2, 8}))),
+    CALL(cross_attention(t({2, 3, 4}), t({2, 8}))),
+    CALL(cross_attention(t({2, 2, 4}), t({5, 2, 8}), {.kv_rows = &kRows})),
+    CALL(cross_attention(t({2, 2, 4}), t({5, 2, 8}), {.kv_rows = &kBefore})),
+    CALL(cross_attention(t({3, 2, 4}), t({5, 2, 8}), {.kv_rows = &kRows})),
+    CALL(sum(cross_attention(t({2, 2, 4}).require_grad(), t({6, 2, 8}), {.kv_rows = &kRows})).backward()),
+    CALL(sum(cross_attention(t({1, 2, 4}).require_grad(), t({1, 2, 8}), {.kv_length = 1})).backward()),
+    CALL(cross_attention(t({1, 2, 4}), t({1, 2, 8}), {.kv_length = -1})),
+    CALL(cross_attention(t({1, 2, 4}), t({1, 2, 8}), {.kv_length = 3})),
+};
+
+}  // namespace
+
+const OpFamily kAttention = {kOpRows, values, kWrongCalls};
 
 }  // namespace plaingrad::tests

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "tests/ops.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::tests {
 
@@ -18,9 +18,8 @@ const std::vector<OpRow>& op_rows() {
     static const std::vector<OpRow> rows = [] {
         std::vector<OpRow> all;
         int subject = 0;
-        for (const auto rows_of :
-             {elementwise_rows, moving_rows, product_rows, loss_rows, norm_rows, attention_rows}) {
-            for (OpRow& row : rows_of()) {
+        for (const OpFamily* family : kOpFamilies) {
+            for (OpRow row : family->rows) {
                 row.subject = subject;
                 all.push_back(std::move(row));
             }
@@ -282,3 +281,11 @@ std::unique_ptr<AloneCall> draw_call(const OpRow& row, uint64_t number, Scale sc
 }
 
 }  // namespace plaingrad::tests
+
+plaingrad::trust::words::Calls plaingrad::trust::words::calls_of_ops() {
+    Calls all;
+    for (const tests::OpFamily* family : tests::kOpFamilies)
+        for (const Call& call : family->wrong_calls)
+            all.push_back(call);
+    return all;
+}

@@ -1,8 +1,7 @@
-// Rows of the table of ops: elementwise ones, comparisons, choices.
+// Of the table of ops: elementwise ones, comparisons, choices.
 #include <cmath>
-#include <limits>
 
-#include "tests/ops.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::tests {
 
@@ -147,9 +146,8 @@ void draw_pow(OpCall& c) {
 // No bound is a number that inputs repeat: there PyTorch 1.13 lets the gradient pass, as we do, and 2.15 does
 // not.
 void draw_clamp(OpCall& c) {
-    constexpr auto inf = std::numeric_limits<Real>::infinity();
-    const Real low = c.option("low", c.one_of<Real>({Real(-1.25), Real(-0.25), Real(0.25), -inf}));
-    const Real high = c.option("high", c.one_of<Real>({Real(0.26), Real(0.75), Real(1.25), inf}));
+    const Real low = c.option("low", c.one_of<Real>({Real(-1.25), Real(-0.25), Real(0.25), -kInf}));
+    const Real high = c.option("high", c.one_of<Real>({Real(0.26), Real(0.75), Real(1.25), kInf}));
     c.any("x", 0, 4);
     c.exact = true;
     c.kinks = [=](const Inputs& x) {
@@ -159,50 +157,177 @@ void draw_clamp(OpCall& c) {
     c.returns([=](const Inputs& x) { return clamp(x[0], low, high); });
 }
 
-}  // namespace
+const std::vector<OpRow> kOpRows = {
+    two("add", "a + b", add, sum_of),
+    two("sub", "a - b", sub, sum_of),
+    two("mul", "a * b", mul, product_of),
+    two("div", "a / b", div, quotient, kNonzero),
+    two("operator+", "a + b", (autograd::operator+), sum_of),
+    two("operator-", "a - b", (autograd::operator-), sum_of),
+    two("operator*", "a * b", (autograd::operator*), product_of),
+    two("operator/", "a / b", (autograd::operator/), quotient, kNonzero),
+    assign("operator+=", "a + b", (autograd::operator+=), sum_of),
+    assign("operator-=", "a - b", (autograd::operator-=), sum_of),
+    assign("operator*=", "a * b", (autograd::operator*=), product_of),
+    assign("operator/=", "a / b", (autograd::operator/=), quotient, kNonzero),
+    comparison("operator<", "(a < b).to(b.dtype)", (autograd::operator<)),
+    comparison("operator<=", "(a <= b).to(b.dtype)", (autograd::operator<=)),
+    comparison("operator>", "(a > b).to(b.dtype)", (autograd::operator>)),
+    comparison("operator>=", "(a >= b).to(b.dtype)", (autograd::operator>=)),
+    comparison("operator==", "(a == b).to(b.dtype)", (autograd::operator==)),
+    comparison("operator!=", "(a != b).to(b.dtype)", (autograd::operator!=)),
+    choice("maximum", "torch.maximum(a, b)", maximum),
+    choice("minimum", "torch.minimum(a, b)", minimum),
+    {"where", "torch.where(condition != 0, a, b)", draw_where},
+    sign("neg", "-x", neg, false),
+    sign("operator-", "-x", (autograd::operator-), false),
+    function("exp", "x.exp()", exp, {Domain::bounded, -20, 20}, 3, 3),
+    function("log", "x.log()", log, kLogarithm, 8),
+    function("sqrt", "x.sqrt()", sqrt, kLogarithm),
+    // Near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
+    function("tanh", "x.tanh()", tanh, kWide, 0, 1),
+    function("sigmoid", "x.sigmoid()", sigmoid, kWide, 0, 1),
+    sign("abs", "x.abs()", abs, true),
+    sign("relu", "F.relu(x)", relu, true),
+    function("silu", "F.silu(x)", silu, kWide),
+    function("gelu", "F.gelu(x)", gelu, kNarrow),
+    function("gelu_tanh", "F.gelu(x, approximate='tanh')", gelu_tanh, kNarrow),
+    rounding("to_bf16", "ToBf16.apply(x)", to_bf16),
+    rounding("gradient_to_bf16", "GradientToBf16.apply(x)", gradient_to_bf16),
+    {"activation", "ACTIVATIONS[activation](x)", draw_activation},
+    {"pow", "x.pow(p)", draw_pow},
+    {"clamp", "x.clamp(low, high)", draw_clamp},
+};
 
-std::vector<OpRow> elementwise_rows() {
+std::vector<Known> values() {
+    const Tensor few = vec({-2, -0.5, 0, 1, 3}), bad = vec({1, 2, 3, kNan, -kInf, 0}),
+                 other = vec({2, 2, 2, 1, -kInf, -0.0}), row = vec({1, 2}), column = tensor({2, 1}, {10, 20}),
+                 edges = vec({-3, -1, 0, 2, 5, kNan, kInf, -kInf}), steps = vec({1, 2, 3, 4, 5}),
+                 a = vec({1, 2, 3, kNan, 5}), b = vec({2, 2, 2, 1, kNan}), grid = counting({2, 3}) + 1;
     return {
-        two("add", "a + b", add, sum_of),
-        two("sub", "a - b", sub, sum_of),
-        two("mul", "a * b", mul, product_of),
-        two("div", "a / b", div, quotient, kNonzero),
-        two("operator+", "a + b", (autograd::operator+), sum_of),
-        two("operator-", "a - b", (autograd::operator-), sum_of),
-        two("operator*", "a * b", (autograd::operator*), product_of),
-        two("operator/", "a / b", (autograd::operator/), quotient, kNonzero),
-        assign("operator+=", "a + b", (autograd::operator+=), sum_of),
-        assign("operator-=", "a - b", (autograd::operator-=), sum_of),
-        assign("operator*=", "a * b", (autograd::operator*=), product_of),
-        assign("operator/=", "a / b", (autograd::operator/=), quotient, kNonzero),
-        comparison("operator<", "(a < b).to(b.dtype)", (autograd::operator<)),
-        comparison("operator<=", "(a <= b).to(b.dtype)", (autograd::operator<=)),
-        comparison("operator>", "(a > b).to(b.dtype)", (autograd::operator>)),
-        comparison("operator>=", "(a >= b).to(b.dtype)", (autograd::operator>=)),
-        comparison("operator==", "(a == b).to(b.dtype)", (autograd::operator==)),
-        comparison("operator!=", "(a != b).to(b.dtype)", (autograd::operator!=)),
-        choice("maximum", "torch.maximum(a, b)", maximum),
-        choice("minimum", "torch.minimum(a, b)", minimum),
-        {"where", "torch.where(condition != 0, a, b)", draw_where},
-        sign("neg", "-x", neg, false),
-        sign("operator-", "-x", (autograd::operator-), false),
-        function("exp", "x.exp()", exp, {Domain::bounded, -20, 20}, 3, 3),
-        function("log", "x.log()", log, kLogarithm, 8),
-        function("sqrt", "x.sqrt()", sqrt, kLogarithm),
-        // Near 1, 1 - tanh² keeps the whole rounding error of tanh, however small it is itself.
-        function("tanh", "x.tanh()", tanh, kWide, 0, 1),
-        function("sigmoid", "x.sigmoid()", sigmoid, kWide, 0, 1),
-        sign("abs", "x.abs()", abs, true),
-        sign("relu", "F.relu(x)", relu, true),
-        function("silu", "F.silu(x)", silu, kWide),
-        function("gelu", "F.gelu(x)", gelu, kNarrow),
-        function("gelu_tanh", "F.gelu(x, approximate='tanh')", gelu_tanh, kNarrow),
-        rounding("to_bf16", "ToBf16.apply(x)", to_bf16),
-        rounding("gradient_to_bf16", "GradientToBf16.apply(x)", gradient_to_bf16),
-        {"activation", "ACTIVATIONS[activation](x)", draw_activation},
-        {"pow", "x.pow(p)", draw_pow},
-        {"clamp", "x.clamp(low, high)", draw_clamp},
+        KNOWN(add(row, column), tensor({2, 2}, {11, 12, 21, 22})),
+        KNOWN(sub(column, row), tensor({2, 2}, {9, 8, 19, 18})),
+        KNOWN(mul(row, column), tensor({2, 2}, {10, 20, 20, 40})),
+        KNOWN(div(row, column), tensor({2, 2}, {0.1, 0.2, 0.05, 0.1})),
+        KNOWN(few + 1, vec({-1, 0.5, 1, 2, 4})),
+        KNOWN(2 - few, vec({4, 2.5, 2, 1, -1})),
+        KNOWN(few * 2, vec({-4, -1, 0, 2, 6})),
+        KNOWN(6 / few, vec({-3, -12, kInf, 6, 2})),
+        KNOWN(-few, vec({2, 0.5, 0, -1, -3})),
+        KNOWN(neg(few), vec({2, 0.5, 0, -1, -3})),
+        KNOWN(bad < other, vec({1, 0, 0, 0, 0, 0})),
+        KNOWN(bad <= other, vec({1, 1, 0, 0, 1, 1})),
+        KNOWN(bad > other, vec({0, 0, 1, 0, 0, 0})),
+        KNOWN(bad >= other, vec({0, 1, 1, 0, 1, 1})),
+        KNOWN(bad == other, vec({0, 1, 0, 0, 1, 1})),
+        KNOWN(bad != other, vec({1, 0, 1, 1, 0, 0})),
+        KNOWN(bad > 1, vec({0, 1, 1, 0, 0, 0})),
+        KNOWN(bad <= 2, vec({1, 1, 0, 0, 1, 1})),
+        KNOWN(vec({0, 1, 2}) < tensor({2, 1}, {0, 1}), tensor({2, 3}, {0, 0, 0, 1, 0, 0})),
+        KNOWN(maximum(a, b), vec({2, 2, 3, kNan, kNan})),
+        KNOWN(maximum(few, 0), vec({0, 0, 0, 1, 3})),
+        SLOPE(maximum(x, b), a, steps, vec({0, 1, 3, 4, 5})),  // equal numbers share it
+        SLOPE(maximum(a, x), b, steps, vec({1, 1, 0, 4, 5})),
+        KNOWN(minimum(a, b), vec({1, 2, 2, kNan, kNan})),
+        SLOPE(minimum(x, 2), vec({1, 2, 3}), vec({1, 2, 3}), vec({1, 1, 0})),
+        KNOWN(where(vec({1, 0, -0.5, kNan}), vec({1, kNan, 3, 4}), vec({kNan, 6, kInf, kNan})),
+              vec({1, 6, 3, 4})),
+        KNOWN(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), vec({10, 20, 30}), tensor({2, 1}, {7, 8})),
+              tensor({2, 3}, {10, 7, 30, 8, 8, 30})),
+        KNOWN(where(vec({1, 0}), 5, row), vec({5, 2})),
+        KNOWN(where(vec({1, 0}), row, 5), vec({1, 5})),
+        // Nothing passes on from what is not chosen, not even NaN; and what is repeated gets a sum.
+        SLOPE(where(vec({1, 0, -0.5, kNan}), x, 0), vec({1, kNan, 3, 4}), vec({1, kNan, 3, kInf}),
+              vec({1, 0, 3, kInf})),
+        SLOPE(where(vec({1, 0, -0.5, kNan}), 0, x), vec({kNan, 6, kInf, kNan}), vec({1, kNan, 3, kInf}),
+              vec({0, kNan, 0, 0})),
+        SLOPE(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), x, 0), vec({10, 20, 30}), grid, vec({1, 0, 9})),
+        SLOPE(where(tensor({2, 3}, {1, 0, 1, 0, 0, 1}), 0, x), tensor({2, 1}, {7, 8}), grid,
+              tensor({2, 1}, {2, 9})),
+        KNOWN(exp(few), vec({0.135335283, 0.60653066, 1, 2.71828183, 20.0855369})),
+        KNOWN(log(vec({0.5, 1, 10})), vec({-0.693147181, 0, 2.30258509})),
+        KNOWN(sqrt(vec({0.25, 0, 2})), vec({0.5, 0, 1.41421356})),
+        KNOWN(tanh(few), vec({-0.96402758, -0.462117157, 0, 0.761594156, 0.995054754})),
+        KNOWN(sigmoid(few), vec({0.119202922, 0.377540669, 0.5, 0.731058579, 0.952574127})),
+        KNOWN(abs(few), vec({2, 0.5, 0, 1, 3})),
+        KNOWN(relu(few), vec({0, 0, 0, 1, 3})),
+        SLOPE(relu(x), vec({-1, 0, 2}), vec({kInf, kInf, kInf}), vec({0, 0, kInf})),
+        KNOWN(silu(few), vec({-0.238405844, -0.188770334, 0, 0.731058579, 2.85772238})),
+        KNOWN(gelu(few), vec({-0.0455002639, -0.154268769, 0, 0.841344746, 2.99595031})),
+        KNOWN(gelu_tanh(few), vec({-0.0454023059, -0.15428599, 0, 0.841191991, 2.99636261})),
+        KNOWN(activation(few, Activation::relu), relu(few)),
+        KNOWN(activation(few, Activation::silu), silu(few)),
+        KNOWN(activation(few, Activation::gelu), gelu(few)),
+        KNOWN(activation(few, Activation::gelu_tanh), gelu_tanh(few)),
+        KNOWN(pow(few, 2), vec({4, 0.25, 0, 1, 9})),
+        KNOWN(pow(few, 3), vec({-8, -0.125, 0, 1, 27})),
+        KNOWN(pow(few, -1), vec({-0.5, -2, kInf, 1, 1.0 / 3})),
+        KNOWN(pow(few, 0), vec({1, 1, 1, 1, 1})),
+        KNOWN(pow(few, Real(0.5)), vec({kNan, kNan, 0, 1, 1.73205081})),
+        KNOWN(pow(vec({0, 4}), Real(1.5)), vec({0, 8})),
+        KNOWN(pow(vec({kNan, kInf}), 0), vec({1, 1})),
+        SLOPE(pow(x, 2), few, steps, vec({-4, -2, 0, 8, 30})),
+        SLOPE(pow(x, 1), few, steps, steps),
+        SLOPE(pow(x, 0), few, steps, Tensor::zeros({5})),
+        SLOPE(pow(x, Real(1.5)), vec({0, 4}), vec({1, 2}), vec({0, 6})),
+        KNOWN(clamp(edges, -1, 2), vec({-1, -1, 0, 2, 2, kNan, 2, -1})),
+        KNOWN(clamp(edges, 3, -4), vec({-4, -4, -4, -4, -4, kNan, -4, -4})),
+        KNOWN(clamp(edges, 0, kInf), vec({0, 0, 0, 2, 5, kNan, kInf, 0})),
+        SLOPE(clamp(x, -1, 2), vec({-3, -1, 2, 5, kNan}), steps, vec({0, 2, 3, 0, 5})),  // and at the bounds
+        // Half-way numbers go to the even one of their neighbours.
+        KNOWN(to_bf16(vec({1 + 0x1p-8, 1 + 0x3p-8, 0x1p-130, -3})), vec({1, 1 + 0x1p-6, 0, -3})),
+        KNOWN(gradient_to_bf16(vec({1 + 0x1p-8})), vec({1 + 0x1p-8})),
+        SLOPE(gradient_to_bf16(x), vec({5, 5}), vec({1 + 0x1p-8, 1 + 0x3p-8}), vec({1, 1 + 0x1p-6})),
     };
 }
+
+const Calls kWrongCalls = {
+    CALL(add(kNone, t({2}))),
+    CALL(add(t({2}), kNone)),
+    CALL(add(t({2, 3}), t({2}))),
+    CALL(sub(kNone, t({2}))),
+    CALL(sub(t({2, 3}), t({3, 2}))),
+    CALL(mul(t({2}), kNone)),
+    CALL(mul(t({4, 3}), t({2, 3}))),
+    CALL(div(kNone, kNone)),
+    CALL(div(t({0}), t({2}))),
+    CALL(maximum(kNone, t({2}))),
+    CALL(maximum(t({2, 3}), t({2}))),
+    CALL(minimum(t({2}), kNone)),
+    CALL(minimum(t({2, 3}), t({2}))),
+    CALL(where(kNone, 1, 2)),
+    CALL(where(t({2}), kNone, 2)),
+    CALL(where(t({2}), 1, kNone)),
+    CALL(where(t({2}), t({3}), 1)),
+    CALL(neg(kNone)),
+    CALL(exp(kNone)),
+    CALL(log(kNone)),
+    CALL(sqrt(kNone)),
+    CALL(tanh(kNone)),
+    CALL(sigmoid(kNone)),
+    CALL(abs(kNone)),
+    CALL(pow(kNone, 2)),
+    CALL(clamp(kNone, 0, 1)),
+    CALL(relu(kNone)),
+    CALL(silu(kNone)),
+    CALL(gelu(kNone)),
+    CALL(gelu_tanh(kNone)),
+    CALL(activation(kNone, kRelu)),
+    CALL(to_bf16(kNone)),
+    CALL(gradient_to_bf16(kNone)),
+    CALL(kNone + 1),
+    CALL(1 - kNone),
+    CALL(-kNone),
+    CALL(kNone < t({2})),
+    CALL(t({2}) <= t({3})),
+    CALL(t({2}) == kNone),
+    CALL(t({2}) != t({3})),
+    CALL(t({2}) > t({3})),
+    CALL(t({2}) >= kNone),
+};
+
+}  // namespace
+
+const OpFamily kElementwise = {kOpRows, values, kWrongCalls};
 
 }  // namespace plaingrad::tests

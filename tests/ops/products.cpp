@@ -1,7 +1,7 @@
-// Rows of the table of ops: products of matrices, and the layers that are made of them.
+// Of the table of ops: products of matrices, and the layers that are made of them.
 #include <cmath>
 
-#include "tests/ops.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::tests {
 
@@ -31,8 +31,6 @@ void draw_matmul(OpCall& c) {
     c.most = size_of_sums(c.largest(0), c.largest(1), k);
     c.returns([=](const Inputs& x) { return matmul(x[0], x[1], transposed); });
 }
-
-Tensor or_none(const Inputs& x, std::size_t i) { return i < x.size() ? x[i] : Tensor(); }
 
 template <class F>
 void draw_linear(OpCall& c, bool transposed, const F& f) {
@@ -86,18 +84,66 @@ void draw_feed_forward(OpCall& c) {
     });
 }
 
-}  // namespace
+const std::vector<OpRow> kOpRows = {
+    {"matmul", "product(c, a, b.mT if transposed else b)", draw_matmul},
+    {"linear", "with_bias(product(c, x, weight), bias)", [](OpCall& c) { draw_linear(c, false, linear); }},
+    {"linear_transposed", "with_bias(product(c, x, weight.mT), bias)",
+     [](OpCall& c) { draw_linear(c, true, linear_transposed); }},
+    {"glu", "glu(c, x)", draw_glu},
+    {"feed_forward", "feed_forward(c)", draw_feed_forward},
+};
 
-std::vector<OpRow> product_rows() {
+std::vector<Known> values() {
+    const Tensor row = vec({1, 2}), four = tensor({2, 2}, {1, 2, 3, 4}), bent = tensor({2, 2}, {1, 0, 0, -1}),
+                 column = tensor({2, 1}, {3, 5});
     return {
-        {"matmul", "product(c, a, b.mT if transposed else b)", draw_matmul},
-        {"linear", "with_bias(product(c, x, weight), bias)",
-         [](OpCall& c) { draw_linear(c, false, linear); }},
-        {"linear_transposed", "with_bias(product(c, x, weight.mT), bias)",
-         [](OpCall& c) { draw_linear(c, true, linear_transposed); }},
-        {"glu", "glu(c, x)", draw_glu},
-        {"feed_forward", "feed_forward(c)", draw_feed_forward},
+        KNOWN(matmul(four, four), tensor({2, 2}, {7, 10, 15, 22})),
+        KNOWN(matmul(four, four, true), tensor({2, 2}, {5, 11, 11, 25})),
+        KNOWN(matmul(counting({2, 2, 1, 2}), counting({2, 2, 1})), tensor({2, 2, 1, 1}, {1, 13, 5, 33})),
+        KNOWN(matmul(counting({2, 2, 2}), column), tensor({2, 2, 1}, {5, 21, 37, 53})),
+        KNOWN(linear(row, four, vec({10, 20})), vec({17, 30})),
+        KNOWN(linear(row, four), vec({7, 10})),
+        KNOWN(linear_transposed(row, four, vec({10, 20})), vec({15, 31})),
+        KNOWN(glu(tensor({2, 2}, {1, 3, 2, 4}), Activation::silu), tensor({2, 1}, {2.19317574, 7.04637662})),
+        KNOWN(feed_forward(row, bent, vec({0, 1}), column, vec({7}), Activation::relu), vec({10})),
+        KNOWN(feed_forward(row, bent, {}, tensor({1, 1}, {3}), vec({7}), Activation::relu, true), vec({1})),
     };
 }
+
+const Calls kWrongCalls = {
+    CALL(matmul(kNone, t({2, 2}))),
+    CALL(matmul(t({2, 2}), kNone)),
+    CALL(matmul(t({2}), t({2, 2}))),
+    CALL(matmul(t({2, 2}), t({2}))),
+    CALL(matmul(t({2, 3}), t({2, 3}))),
+    CALL(matmul(t({2, 3}), t({3, 2}), true)),
+    CALL(matmul(t({2, 3}), t({4, 5}))),
+    CALL(matmul(t({2, 2, 3}), t({3, 3, 2}))),
+    CALL(linear(kNone, t({2, 2}))),
+    CALL(linear(t({2, 2}), kNone)),
+    CALL(linear(t({}), t({2, 2}))),
+    CALL(linear(t({2, 3}), t({2, 3}))),
+    CALL(linear(t({2, 3}), t({3, 2}), t({3}))),
+    CALL(linear_transposed(t({2, 3}), kNone)),
+    CALL(linear_transposed(t({2, 3}), t({3, 2}))),
+    CALL(linear_transposed(t({2, 3}), t({2, 3}), t({3}))),
+    CALL(feed_forward(kNone, t({3, 4}), {}, t({4, 3}), {}, kRelu)),
+    CALL(feed_forward(t({2, 3}), kNone, {}, t({4, 3}), {}, kRelu)),
+    CALL(feed_forward(t({2, 3}), t({3, 4}), {}, kNone, {}, kRelu)),
+    CALL(feed_forward(t({2, 3}), t({3, 4}), {}, t({3, 4}), {}, kRelu)),
+    CALL(feed_forward(t({2, 3}), t({3, 4}), t({3}), t({4, 3}), {}, kRelu)),
+    CALL(feed_forward(t({2, 3}), t({3, 4}), {}, t({4, 3}), t({4}), kRelu)),
+    CALL(glu(kNone, kRelu)),
+    CALL(glu(t({}), kRelu)),
+    CALL(glu(t({2, 3}), kRelu)),
+    CALL(feed_forward(kNone, t({3, 4}), {}, t({2, 3}), {}, kRelu, true)),
+    CALL(feed_forward(t({2, 3}), kNone, {}, t({2, 3}), {}, kRelu, true)),
+    CALL(feed_forward(t({2, 3}), t({3, 5}), {}, t({2, 3}), {}, kRelu, true)),
+    CALL(feed_forward(t({2, 3}), t({3, 4}), {}, t({4, 3}), {}, kRelu, true)),
+};
+
+}  // namespace
+
+const OpFamily kProducts = {kOpRows, values, kWrongCalls};
 
 }  // namespace plaingrad::tests

@@ -1,8 +1,8 @@
-// Rows of the table of ops: softmax, losses, look-up, dropout, norms.
+// Of the table of ops: softmax, losses, look-up, dropout, norms.
 #include <cmath>
 #include <optional>
 
-#include "tests/ops.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::tests {
 
@@ -74,7 +74,7 @@ void draw_linear_cross_entropy(OpCall& c, std::optional<int64_t> rows) {
     };
     c.log_of_1 = true;
     c.returns([=](const Inputs& x) {
-        return linear_cross_entropy(x[0], x[1], x.size() > 2 ? x[2] : Tensor(), t.tokens, t.options);
+        return linear_cross_entropy(x[0], x[1], or_none(x, 2), t.tokens, t.options);
     });
 }
 
@@ -145,8 +145,6 @@ void draw_rms_norm(OpCall& c) {
     c.returns([eps](const Inputs& x) { return rms_norm(x[0], x[1], eps); });
 }
 
-Tensor or_none(const Inputs& x, std::size_t i) { return i < x.size() ? x[i] : Tensor(); }
-
 void draw_layer_norm(OpCall& c) {
     const Real eps = c.option("eps", c.one_of<Real>({Real(1e-5), Real(1e-2), Real(0.1)}));
     const Shape s = c.any("x", 1, 4, range_of_rows(c));
@@ -182,30 +180,175 @@ void draw_residual_norm(OpCall& c) {
     c.returns([=](const Inputs& x) { return residual_norm(x[0], x[1], p, rng, x[2], or_none(x, 3), eps); });
 }
 
+const std::vector<OpRow> kLossRows = {
+    {"softmax", "x.softmax(dim)", [](OpCall& c) { draw_softmax(c, false, softmax); }},
+    {"log_softmax", "x.log_softmax(dim)", [](OpCall& c) { draw_softmax(c, true, log_softmax); }},
+    {"cross_entropy", "entropy(c, x)", draw_cross_entropy},
+    {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }},
+    {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }},
+    {"mse_loss", "F.mse_loss(x, target)", draw_mse_loss},
+    {"bce_with_logits", "F.binary_cross_entropy_with_logits(x, target)", draw_bce_with_logits},
+    {"embedding", "embedding(c)", draw_embedding},
+    {"gather", "gather(c)", draw_gather},
+    {"dropout", "dropped(c, x)", draw_dropout},
+};
+
+std::vector<Known> loss_values() {
+    const Tensor logits = tensor({3, 3}, {1, 2, 4, 0, 3, 1, 2, 2, 0}), row = vec({1, 2});
+    const Tokens targets(1, 3, {0, 1, 2});
+    return {
+        KNOWN(embedding(tensor({3, 2}, {kNan, kNan, 2, 3, 4, 5}), Tokens(1, 3, {2, 1, 0}, 0)),
+              tensor({1, 3, 2}, {4, 5, 2, 3, 0, 0})),
+        SLOPE(embedding(x, Tokens(1, 4, {2, 1, 2, 0}, 0)), counting({3, 2}),
+              tensor({1, 4, 2}, {1, 2, 3, 4, 10, 20, kNan, kNan}), tensor({3, 2}, {0, 0, 3, 4, 11, 22})),
+        KNOWN(gather(tensor({2, 2, 3}, {1, 5, 2, 7, 7, 0, -1, kNan, 3, -kInf, -2, -1}),
+                     Tokens(2, 2, {1, 0, 1, 2})),
+              tensor({2, 2}, {5, 7, kNan, -1})),
+        KNOWN(gather(tensor({2, 2}, {1, 2, kNan, kNan}), Tokens(1, 2, {1, 9}, 9)), vec({2, 0})),
+        SLOPE(gather(x, Tokens(1, 2, {1, 9}, 9)), tensor({2, 2}, {1, 2, kNan, kNan}), vec({3, kNan}),
+              tensor({2, 2}, {0, 3, 0, 0})),
+        KNOWN(softmax(vec({1, 2, 4})), vec({0.0420100661, 0.114195199, 0.843794734})),
+        KNOWN(softmax(tensor({2, 2}, {0, 5, 0, 5}), 0), tensor({2, 2}, {0.5, 0.5, 0.5, 0.5})),
+        KNOWN(softmax(vec({1e4, -1e4, 0})), vec({1, 0, 0})),
+        KNOWN(softmax(vec({1e4, 1e4 - 1})), vec({0.731058579, 0.268941421})),
+        KNOWN(softmax(vec({1e30, -1e30, 1e30})), vec({0.5, 0, 0.5})),
+        KNOWN(softmax(vec({-1e30, -1e30, -1e30})), vec({1.0 / 3, 1.0 / 3, 1.0 / 3})),
+        KNOWN(softmax(vec({-1e30})), vec({1})),
+        KNOWN(softmax(vec({kMost, -kMost})), vec({1, 0})),
+        KNOWN(softmax(vec({-kInf, 0, -kInf})), vec({0, 1, 0})),
+        KNOWN(softmax(vec({1, kNan, 2})), vec({kNan, kNan, kNan})),
+        KNOWN(log_softmax(vec({1, 2, 4})), vec({-3.16984602, -2.16984602, -0.16984602})),
+        KNOWN(log_softmax(tensor({2, 2}, {0, 5, 0, 5}), 0), Tensor::full({2, 2}, Real(-0.693147181))),
+        KNOWN(log_softmax(vec({1e4, -1e4, 0})), vec({0, -2e4, -1e4})),
+        KNOWN(log_softmax(vec({1e4, 1e4 - 1})), vec({-0.313261688, -1.31326169})),
+        KNOWN(log_softmax(vec({1e30, -1e30, 0})), vec({0, -2e30, -1e30})),
+        KNOWN(cross_entropy(logits, targets), Real(2.0327719)),
+        KNOWN(cross_entropy(logits, targets, {.ignore = 1}), Real(2.96423485)),
+        KNOWN(cross_entropy(logits, Tokens(1, 3, {0, 1, 2}, 1)), Real(2.96423485)),
+        KNOWN(cross_entropy(logits, targets, {.label_smoothing = Real(0.25)}), Real(1.94943857)),
+        KNOWN(cross_entropy(logits, Tokens(1, 3, {0, 1, 2}, 2), {.label_smoothing = Real(0.25)}),
+              Real(1.71151269)),
+        KNOWN(cross_entropy(Tensor::full({2, 3, 17}, 5), Tokens(2, 3, {4, 0, 16, 2, 2, 0})),
+              std::log(Real(17))),
+        KNOWN(cross_entropy(vec({-100, 300, 0}), Tokens(1, 1, {1})), 0),
+        KNOWN(cross_entropy(vec({1e30, 0}), Tokens(1, 1, {1})), Real(1e30)),
+        SLOPE(cross_entropy(x, Tokens(1, 1, {0})), vec({-1e30, 1e30, 0}), 1, vec({-1, 1, 0})),
+        KNOWN(linear_cross_entropy(vec({1}), tensor({3, 1}, {1, 2, 0}), vec({0, 0, 4}), Tokens(1, 1, {0})),
+              Real(3.16984602)),
+        KNOWN(mse_loss(vec({1, 2, 3}), vec({2, 2, 5})), Real(5) / 3),
+        KNOWN(bce_with_logits(vec({-200, -20, -1, 0, 0.5, 20, 200}), vec({0, 1, 0.3, 1, 0, 1, 1})),
+              Real(3.18292655)),
+        KNOWN(bce_with_logits(vec({-200}), vec({1})), 200),  // the logarithm of 0 would be infinite
+        SLOPE(bce_with_logits(x, vec({0})), vec({0}), 1, vec({0.5})),
+        KNOWN(dropout(row, 0, kRng), row),
+    };
+}
+
+const Calls kLossWrongCalls = {
+    CALL(softmax(kNone)),
+    CALL(softmax(t({}))),
+    CALL(softmax(t({2, 3}), 2)),
+    CALL(log_softmax(kNone)),
+    CALL(log_softmax(t({2, 3}), -3)),
+    CALL(cross_entropy(kNone, Tokens(1, 2, {0, 1}))),
+    CALL(cross_entropy(t({2, 3}), Tokens())),
+    CALL(cross_entropy(t({}), Tokens(1, 1, {0}))),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 3, {0, 1, 2}))),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {0, 3}))),
+    CALL(cross_entropy(t({2, 2, 3}), Tokens(2, 2, {0, 1, 7, 0}))),
+    CALL(cross_entropy(t({2, 3, 5}), Tokens(3, 2, {0, 1, 2, 3, 4, 0}))),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {1, 1}), {.ignore = 1})),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {0, 0}, 0))),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {0, 1}), {.label_smoothing = 1})),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {0, 1}), {.label_smoothing = Real(-0.1)})),
+    CALL(cross_entropy(t({2, 3}), Tokens(1, 2, {0, 1}), {.label_smoothing = kNan})),
+    CALL(mse_loss(kNone, t({2}))),
+    CALL(mse_loss(t({2}), kNone)),
+    CALL(mse_loss(t({2}), t({1}))),
+    CALL(mse_loss(t({0}), t({0}))),
+    CALL(bce_with_logits(kNone, t({2}))),
+    CALL(bce_with_logits(t({2}), t({2, 1}))),
+    CALL(bce_with_logits(t({0}), t({0}))),
+    CALL(embedding(kNone, Tokens(1, 1, {0}))),
+    CALL(embedding(t({3}), Tokens(1, 1, {0}))),
+    CALL(embedding(t({3, 2}), Tokens(1, 1, {3}))),
+    CALL(embedding(t({3, 2}), Tokens(2, 2, {0, 1, 2, 3}))),
+    CALL(gather(kNone, Tokens(1, 1, {0}))),
+    CALL(gather(t({2, 3}), Tokens(1, 1, {0}))),
+    CALL(gather(t({1, 3}), Tokens(1, 1, {3}))),
+    CALL(gather(t({2, 3}), Tokens(1, 2, {0, 3}))),
+    CALL(gather(t({}), Tokens(1, 1, {0}))),
+    CALL(dropout(kNone, 0.5, kRng)),
+    CALL(dropout(t({2}), 1, kRng)),
+    CALL(dropout(t({2}), Real(-0.1), kRng)),
+    CALL(dropout(t({2}), kNan, kRng)),
+    CALL(linear_cross_entropy(kNone, t({4, 3}), {}, Tokens(1, 2, {0, 1}))),
+    CALL(linear_cross_entropy(t({2, 3}), kNone, {}, Tokens(1, 2, {0, 1}))),
+    CALL(linear_cross_entropy(t({2, 3}), t({3, 4}), {}, Tokens(1, 2, {0, 1}))),
+    CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), t({3}), Tokens(1, 2, {0, 1}))),
+    CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), {}, Tokens(1, 2, {0, 4}))),
+    CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), {}, Tokens(1, 3, {0, 1, 2}))),
+    CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), {}, Tokens(1, 2, {0, 1}), {.label_smoothing = 2})),
+    CALL(linear_cross_entropy(t({2, 3, 5}), t({4, 5}), {}, Tokens(3, 2, {0, 1, 2, 3, 3, 0}))),
+};
+
+const std::vector<OpRow> kNormRows = {
+    {"rms_norm", "rms_norm(c, x)", draw_rms_norm},
+    {"layer_norm", "layer_norm(c, x)", draw_layer_norm},
+    {"residual", "x + dropped(c, y)", draw_residual},
+    {"residual_norm", "layer_norm(c, x + dropped(c, y))", draw_residual_norm},
+};
+
+std::vector<Known> norm_values() {
+    const Tensor row = vec({1, 2}), one = Tensor::ones({4}), zero = Tensor::zeros({4});
+    return {
+        // PyTorch's: the biased variance, eps inside of the root. (With the unbiased deviation, and eps
+        // outside of it, this would be 1.5, -0.5, -0.5, -0.5.)
+        KNOWN(layer_norm(vec({1, 0, 0, 0}), one, zero),
+              vec({1.73200462, -0.577334874, -0.577334874, -0.577334874})),
+        KNOWN(layer_norm(vec({1, 3}), vec({2, 4}), vec({1, 1}), 3), vec({0, 3})),
+        KNOWN(layer_norm(Tensor::full({4}, 37), one, zero), zero),
+        KNOWN(layer_norm(Tensor::full({4}, -1e4), one, one), one),
+        KNOWN(rms_norm(vec({1, 0, 0, 0}), one), vec({1.99996, 0, 0, 0})),
+        KNOWN(rms_norm(vec({3, 3, -3, 3}), one, 0), vec({1, 1, -1, 1})),  // it keeps the mean
+        KNOWN(rms_norm(zero, one), zero),
+        KNOWN(residual(row, row, 0, kRng), vec({2, 4})),
+        KNOWN(residual_norm(vec({0, 1}), row, 0, kRng, vec({2, 4}), vec({1, 1}), 3), vec({0, 3})),
+    };
+}
+
+Tensor moved_from(Tensor x) {
+    const Tensor to = std::move(x);
+    return x;  // NOLINT: what is left
+}
+const Calls kNormWrongCalls = {
+    CALL(layer_norm(kNone, t({3}), t({3}))),
+    CALL(layer_norm(t({2, 3}), kNone, t({3}))),
+    CALL(layer_norm(t({2, 3}), t({2}), t({2}))),
+    CALL(layer_norm(t({2, 3}), t({3}), t({2}))),
+    CALL(layer_norm(t({}), t({1}), t({1}))),
+    CALL(layer_norm(t({2, 3}), t({3}), t({3}), -1)),
+    CALL(layer_norm(t({2, 3}), t({3}), t({3}), kNan)),
+    CALL(rms_norm(kNone, t({3}))),
+    CALL(rms_norm(t({2, 3}), kNone)),
+    CALL(rms_norm(t({2, 3}), t({2}))),
+    CALL(rms_norm(t({2, 3}), t({3}), -1)),
+    CALL(residual(kNone, t({2}), 0, kRng)),
+    CALL(residual(t({2}), kNone, 0, kRng)),
+    CALL(residual(t({2}), t({1}), 0, kRng)),
+    CALL(residual(t({2}), t({2}), 1, kRng)),
+    CALL(residual(t({2}), t({2}), kNan, kRng)),
+    CALL(residual_norm(kNone, t({2, 3}), 0, kRng, t({3}), t({3}))),
+    CALL(residual_norm(t({2, 3}), t({3}), 0, kRng, t({3}), t({3}))),
+    CALL(residual_norm(t({2, 3}), t({2, 3}), 2, kRng, t({3}), t({3}))),
+    CALL(residual_norm(t({2, 3}), t({2, 3}), 0, kRng, t({2}), t({3}))),
+    CALL(residual_norm(t({2, 3}), t({2, 3}), 0, kRng, t({3}), t({3}), kNan)),
+    CALL(residual_norm(t({2, 3}), moved_from(t({2, 3})), 0, kRng, t({3}), t({3}))),
+};
+
 }  // namespace
 
-std::vector<OpRow> loss_rows() {
-    return {
-        {"softmax", "x.softmax(dim)", [](OpCall& c) { draw_softmax(c, false, softmax); }},
-        {"log_softmax", "x.log_softmax(dim)", [](OpCall& c) { draw_softmax(c, true, log_softmax); }},
-        {"cross_entropy", "entropy(c, x)", draw_cross_entropy},
-        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, {}); }},
-        {"linear_cross_entropy", "linear_entropy(c)", [](OpCall& c) { draw_linear_cross_entropy(c, 1030); }},
-        {"mse_loss", "F.mse_loss(x, target)", draw_mse_loss},
-        {"bce_with_logits", "F.binary_cross_entropy_with_logits(x, target)", draw_bce_with_logits},
-        {"embedding", "embedding(c)", draw_embedding},
-        {"gather", "gather(c)", draw_gather},
-        {"dropout", "dropped(c, x)", draw_dropout},
-    };
-}
-
-std::vector<OpRow> norm_rows() {
-    return {
-        {"rms_norm", "rms_norm(c, x)", draw_rms_norm},
-        {"layer_norm", "layer_norm(c, x)", draw_layer_norm},
-        {"residual", "x + dropped(c, y)", draw_residual},
-        {"residual_norm", "layer_norm(c, x + dropped(c, y))", draw_residual_norm},
-    };
-}
+const OpFamily kLosses = {kLossRows, loss_values, kLossWrongCalls};
+const OpFamily kNorms = {kNormRows, norm_values, kNormWrongCalls};
 
 }  // namespace plaingrad::tests

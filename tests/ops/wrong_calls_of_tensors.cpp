@@ -8,17 +8,15 @@
 #include "autograd/ops.h"
 #include "autograd/plain.h"
 #include "autograd/weight.h"
-#include "tests/trust/words/calls.h"
+#include "tests/ops/family.h"
 
 namespace plaingrad::trust::words {
 namespace {
 
 using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
 
-Tensor t(const Shape& shape) { return Tensor::full(shape, 1); }
 Tensor leaf(const Shape& shape) { return t(shape).require_grad(); }
-const Tensor kNone;
-constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 
 void twice(const Tensor& loss) {
     loss.backward();
