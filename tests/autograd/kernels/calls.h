@@ -1,6 +1,6 @@
 // Calls of every kernel, on memory that a test arranges: at an offset, or between guard pages; and by formulas
-// in double what the results must be. Tests compare what a call computes with these, or with what the same call
-// computes elsewhere.
+// in double what the results must be. Tests compare what a call computes with these, or with what the same
+// call computes elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -76,8 +76,8 @@ public:
         results_.back().is_added_to = accumulate_;
         return {y, accumulate_};
     }
-    // What the result y must be, but for what it is added to: a Row, formula(), or formula(i) for element i. Its
-    // errors may be `allowed`, or relative ones where it is larger than 1.
+    // What the result y must be, but for what it is added to: a Row, formula(), or formula(i) for element i.
+    // Its errors may be `allowed`, or relative ones where it is larger than 1.
     template <class F>
     void expect(const Real* y, const F& formula, double allowed = kError) {
         for (Result& result : results_)

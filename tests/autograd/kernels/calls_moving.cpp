@@ -83,8 +83,8 @@ void sum_of_squares(Run& r) {
     r.expect(y, [&] { return Row{dot(wide(r.all, x), wide(r.all, x)), sum - high}; });
 }
 
-// Bounds: the number in each place, the largest one, beyond all and below all; with NaN in no place, in one and
-// in two.
+// Bounds: the number in each place, the largest one, beyond all and below all; with NaN in no place, in one
+// and in two.
 void first_from(Run& r) {
     std::vector<Real> values = numbers(r.n, 1), found;
     Row expected;
