@@ -1,5 +1,5 @@
-// Calls of every kernel, on memory that a test arranges: at an offset, or between guard pages; and by formulas
-// in double what the results must be. Tests compare what a call computes with these, or with what the same
+// Calls of every kernel, on memory that a test arranges: at an offset, or between guard pages; and formulas
+// in double of what the results must be. Tests compare what a call computes with these, or with what the same
 // call computes elsewhere.
 #pragma once
 
