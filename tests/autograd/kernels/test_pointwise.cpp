@@ -2,7 +2,7 @@
 // operands. (Functions and derivatives: test_math.cpp.)
 #include <functional>
 
-#include "tests/autograd/values.h"
+#include "tests/autograd/kernels/calls.h"
 #include "tests/catch.h"
 //
 #include "autograd/kernels/random.h"
@@ -22,14 +22,6 @@ constexpr Binary kBinary[] = {Binary::add,  Binary::sub,   Binary::mul,  Binary:
 static_assert(std::size(kBinary) == static_cast<size_t>(Binary::count));
 
 constexpr Loop4 dense(int64_t n) { return {{1, 1, 1, n}, {0, 0, 0, 1}, {0, 0, 0, 1}}; }
-
-Real operate(Binary f, Real a, Real b) {
-    const Real max = std::isnan(a) || std::isnan(b) ? kNan : a > b ? a : b;
-    const Real results[] = {a + b,       a - b,        a * b,          a / b,         max,
-                            Real(a < b), Real(a == b), b != 0 ? a : 0, b != 0 ? 0 : a};
-    static_assert(std::size(results) == static_cast<std::size_t>(Binary::count));
-    return results[static_cast<std::size_t>(f)];
-}
 
 // Few different numbers, so that some are equal, or 0; and some NaN.
 std::vector<Real> halves(int64_t n, uint64_t seed) {
