@@ -244,7 +244,6 @@ TEST_CASE("safetensors: files that cannot be read", "[nn][checkpoint]") {
     CHECK(error(folder / "none") == (folder / "none") + ": cannot be opened: No such file or directory");
     CHECK(error(folder.path) == folder.path + ": this is a folder; a file is needed");
     CHECK(contains(error(""), "cannot be opened"));
-    CHECK(contains(error("/dev/null"), "a pipe or a device"));
     REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
     CHECK(contains(error(folder / "pipe"), "a pipe or a device"));
     REQUIRE(symlink("loop", (folder / "loop").c_str()) == 0);
