@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <csignal>
 #include <optional>
 

@@ -489,9 +489,9 @@ TEST_CASE("run: where there is no run, or none can be, it is said why, and nothi
              {{.resume = file + "/within"}, "file/within: there is no run in this folder ("},
              {{.save = folder / name}, "cannot be looked at: File name too long"},
              {{.save = folder / "made/" + name}, "this folder cannot be made: "}}) {
-        const std::string& path = where.save.empty() ? where.resume : where.save;
-        CHECK(contains(error_of([&] { RunFolder("p", where); }), error));
-        CHECK(error_of([&] { RunFolder("p", where); }).starts_with(path));
+        const std::string said = error_of([settings = where] { RunFolder("p", settings); });
+        CHECK(contains(said, error));
+        CHECK(said.starts_with(where.save.empty() ? where.resume : where.save));
     }
     CHECK(folder.files() == 3);
 }

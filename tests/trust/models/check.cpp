@@ -177,7 +177,7 @@ private:
 
     std::string compare_padding(const Model& model) const {
         std::string wrong;
-        for (int64_t i = 0; i < 4 && wrong.empty(); ++i) {
+        for (uint64_t i = 0; i < 4 && wrong.empty(); ++i) {
             const Sentences s = draw_batch(model, seed_, 2000 + i);
             const int64_t longest = padded(s).length(), most = model.config.max_length;
             wrong = changed_by_padding(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
